@@ -216,8 +216,10 @@ UNLESS_NO = OptionType("BOOL", "true or false, yes or no", _unless_no)
 """For the only variable of shell-operator that says `no`."""
 
 
-def setting(option: Option) -> Any:
-    """A data class field whose value comes through `option`. `Any` lets the field state its own type."""
+def setting(flag: str, kind: OptionType, default: str, text: str, env: tuple[str, ...] = (), **more: Any) -> Any:
+    """A data class field whose value comes through the option that is made of these. `Any` lets the field state its own
+    type."""
+    option = Option(flag, kind, default, text, env, **more)
     return field(default_factory=lambda: option.kind.parse(option.default_in(None, {})), metadata={"option": option})
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hookrunner.options import DURATION, MAYBE_PATH, SIZE, TEXT, Option, OptionType, one_of, setting
+from hookrunner.options import DURATION, MAYBE_PATH, SIZE, TEXT, OptionType, one_of, setting
 from hookrunner.settings.modules import DIRECTORIES, MAYBE_NAME
 
 Verification = Literal["off", "digest", "signature"]
@@ -47,81 +47,67 @@ class AddonsSettings:
     """
 
     directories: tuple[Path, ...] = setting(
-        Option(
-            "addons-dir",
-            DIRECTORIES,
-            "",
-            "Addons: their directories; of two addons of one name or kind the first counts. Each creates a definition "
-            "(CRD).",
-        )
+        "addons-dir",
+        DIRECTORIES,
+        "",
+        "Addons: their directories; of two addons of one name or kind the first counts. Each creates a definition "
+        "(CRD).",
     )
     names: tuple[str, ...] = setting(
-        Option(
-            "addons",
-            NAMES,
-            "",
-            "Addons: those that are offered: their kinds are defined and their objects reconciled. Without it all. "
-            "Objects of the others stay as they are.",
-        )
+        "addons",
+        NAMES,
+        "",
+        "Addons: those that are offered: their kinds are defined and their objects reconciled. Without it all. "
+        "Objects of the others stay as they are.",
     )
     namespaces: tuple[str, ...] = setting(
-        Option("addon-namespaces", NAMES, "", "Addons: namespaces in which objects are reconciled. Without it all.")
+        "addon-namespaces", NAMES, "", "Addons: namespaces in which objects are reconciled. Without it all."
     )
     source: str = setting(
-        Option(
-            "addon-source",
-            TEXT,
-            "",
-            "Addons: where channels and packages are: LOCATION for all addons, or NAME=LOCATION,… for some. Without it "
-            "what `source` in addon.yaml says.",
-        )
+        "addon-source",
+        TEXT,
+        "",
+        "Addons: where channels and packages are: LOCATION for all addons, or NAME=LOCATION,… for some. Without it "
+        "what `source` in addon.yaml says.",
     )
     refresh: float = setting(
-        Option(
-            "addon-refresh",
-            DURATION,
-            "10m",
-            "Addons: how often sources and the cluster's version are looked at; 0 is never, but for the version "
-            "after each loss of the API server.",
-        )
+        "addon-refresh",
+        DURATION,
+        "10m",
+        "Addons: how often sources and the cluster's version are looked at; 0 is never, but for the version "
+        "after each loss of the API server.",
     )
     fetch_timeout: float = setting(
-        Option("addon-fetch-timeout", DURATION, "60s", "Addons: how long fetching a package may take; 0 is no limit.")
+        "addon-fetch-timeout", DURATION, "60s", "Addons: how long fetching a package may take; 0 is no limit."
     )
     cache_directory: Path | None = setting(
-        Option(
-            "addon-cache-dir",
-            MAYBE_PATH,
-            "",
-            "Addons: where fetched packages are kept; without it `packages` in the `--tmp-dir`.",
-        )
+        "addon-cache-dir",
+        MAYBE_PATH,
+        "",
+        "Addons: where fetched packages are kept; without it `packages` in the `--tmp-dir`.",
     )
     cache_size: int = setting(
-        Option("addon-cache-size", SIZE, "512Mi", "Addons: how large that may become, besides packages in use.")
+        "addon-cache-size", SIZE, "512Mi", "Addons: how large that may become, besides packages in use."
     )
     verify: Verification = setting(
-        Option(
-            "addon-verify",
-            one_of("off", "digest", "signature"),
-            "digest",
-            "Addons: what a package from a remote source needs: nothing, a digest in `SHA256SUMS` or in the channel, "
-            "or also a signature, which is not supported yet.",
-        )
+        "addon-verify",
+        one_of("off", "digest", "signature"),
+        "digest",
+        "Addons: what a package from a remote source needs: nothing, a digest in `SHA256SUMS` or in the channel, "
+        "or also a signature, which is not supported yet.",
     )
     patches: Literal["all", "listed", "none"] = setting(
-        Option(
-            "addon-patches",
-            one_of("all", "listed", "none"),
-            "listed",
-            "Addons: what `spec.patches` of instances may change: everything that is installed, with hookrunner's "
-            "rights; what `patches` in addon.yaml lists; or nothing.",
-        )
+        "addon-patches",
+        one_of("all", "listed", "none"),
+        "listed",
+        "Addons: what `spec.patches` of instances may change: everything that is installed, with hookrunner's "
+        "rights; what `patches` in addon.yaml lists; or nothing.",
     )
     private_registry: str = setting(
-        Option("private-registry", REGISTRY, "", "Addons: the registry that images are pulled from, instead of theirs.")
+        "private-registry", REGISTRY, "", "Addons: the registry that images are pulled from, instead of theirs."
     )
     image_pull_secret: str = setting(
-        Option("image-pull-secret", MAYBE_NAME, "", "Addons: the Secret with which images are pulled.")
+        "image-pull-secret", MAYBE_NAME, "", "Addons: the Secret with which images are pulled."
     )
 
     @property

@@ -8,7 +8,7 @@ Without --cloud-provider there are no loops.
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookrunner.options import COUNT, COUNT_FROM_1, DURATION, MAYBE_PATH, PATH, TEXT, YES_NO, Option, setting
+from hookrunner.options import COUNT, COUNT_FROM_1, DURATION, MAYBE_PATH, PATH, TEXT, YES_NO, setting
 from hookrunner.settings.cloud_option_types import (
     CALL_TIMEOUT,
     CIDRS,
@@ -33,77 +33,63 @@ class CloudSettings:
     """
 
     provider: str = setting(
-        Option("cloud-provider", TEXT, "", "Cloud: the provider, a path or a name in --providers-dir. Without it none.")
+        "cloud-provider", TEXT, "", "Cloud: the provider, a path or a name in --providers-dir. Without it none."
     )
     providers_directory: Path = setting(
-        Option("providers-dir", PATH, "providers", "Cloud: where a provider is that is given by its name.")
+        "providers-dir", PATH, "providers", "Cloud: where a provider is that is given by its name."
     )
     config: Path | None = setting(
-        Option("cloud-config", MAYBE_PATH, "", "Cloud: a file for the provider, which finds its path in CLOUD_CONFIG.")
+        "cloud-config", MAYBE_PATH, "", "Cloud: a file for the provider, which finds its path in CLOUD_CONFIG."
     )
     environment: tuple[str, ...] = setting(
-        Option("cloud-env", VARIABLES, "", "Cloud: variables that the provider gets besides PATH, HOME and their like.")
+        "cloud-env", VARIABLES, "", "Cloud: variables that the provider gets besides PATH, HOME and their like."
     )
     call_timeout: float = setting(
-        Option("provider-timeout", CALL_TIMEOUT, "60s", "Cloud: how long a call may take, unless the provider says.")
+        "provider-timeout", CALL_TIMEOUT, "60s", "Cloud: how long a call may take, unless the provider says."
     )
-    loops: frozenset[str] = setting(Option("controllers", CONTROLLERS, "*", "Cloud: which loops run."))
-    cluster_name: str = setting(
-        Option("cluster-name", SOME_TEXT, "kubernetes", "Cloud: the cluster's name, for the provider.")
-    )
+    loops: frozenset[str] = setting("controllers", CONTROLLERS, "*", "Cloud: which loops run.")
+    cluster_name: str = setting("cluster-name", SOME_TEXT, "kubernetes", "Cloud: the cluster's name, for the provider.")
     cidrs: tuple[Cidr, ...] = setting(
-        Option("cluster-cidr", CIDRS, "", "Cloud: networks of Pods; the route loop deletes no route outside of them.")
+        "cluster-cidr", CIDRS, "", "Cloud: networks of Pods; the route loop deletes no route outside of them."
     )
     routes: bool | None = setting(
-        Option(
-            "configure-cloud-routes",
-            MAYBE,
-            "",
-            "Cloud: whether routes are made; without it if --cluster-cidr is given.",
-            upstream="true",
-        )
+        "configure-cloud-routes",
+        MAYBE,
+        "",
+        "Cloud: whether routes are made; without it if --cluster-cidr is given.",
+        upstream="true",
     )
     route_period: float = setting(
-        Option("route-reconciliation-period", PERIOD, "60s", "Cloud: how often routes are compared.", upstream="10s")
+        "route-reconciliation-period", PERIOD, "60s", "Cloud: how often routes are compared.", upstream="10s"
     )
     address_period: float = setting(
-        Option("node-status-update-frequency", PERIOD, "5m", "Cloud: how often addresses of Nodes are compared.")
+        "node-status-update-frequency", PERIOD, "5m", "Cloud: how often addresses of Nodes are compared."
     )
     monitor_period: float = setting(
-        Option(
-            "node-monitor-period",
-            PERIOD,
-            "10s",
-            "Cloud: how often Nodes that are not ready are asked for.",
-            upstream="5s",
-            sandbox="1s",
-        )
+        "node-monitor-period",
+        PERIOD,
+        "10s",
+        "Cloud: how often Nodes that are not ready are asked for.",
+        upstream="5s",
+        sandbox="1s",
     )
     service_workers: int = setting(
-        Option(
-            "concurrent-service-syncs",
-            COUNT_FROM_1,
-            "4",
-            "Cloud: how many Services are worked on at once.",
-            upstream="1",
-        )
+        "concurrent-service-syncs", COUNT_FROM_1, "4", "Cloud: how many Services are worked on at once.", upstream="1"
     )
     load_balancer_class: str = setting(
-        Option("load-balancer-class", CLASS, "", "Cloud: Services of this class are looked after.")
+        "load-balancer-class", CLASS, "", "Cloud: Services of this class are looked after."
     )
     unclassed_services: bool = setting(
-        Option("unclassed-services", YES_NO, "true", "Cloud: Services without a class are looked after.")
+        "unclassed-services", YES_NO, "true", "Cloud: Services without a class are looked after."
     )
     load_balancer_resync: float = setting(
-        Option("load-balancer-resync-period", DURATION, "0", "Cloud: how often each is ensured again; 0 is never.")
+        "load-balancer-resync-period", DURATION, "0", "Cloud: how often each is ensured again; 0 is never."
     )
     keep_foreign_condition: bool = setting(
-        Option(
-            "route-keep-foreign-condition",
-            YES_NO,
-            "false",
-            "Cloud: leave NetworkUnavailable=False of others on Nodes alone.",
-        )
+        "route-keep-foreign-condition",
+        YES_NO,
+        "false",
+        "Cloud: leave NetworkUnavailable=False of others on Nodes alone.",
     )
 
     @property
@@ -117,52 +103,39 @@ class CloudNodeSettings:
     """What is written to Nodes, and what has to hold before one is deleted. Durations are seconds."""
 
     require_addresses: bool = setting(
-        Option("node-require-addresses", YES_NO, "false", "Cloud: keep the taint while the cloud gives no address.")
+        "node-require-addresses", YES_NO, "false", "Cloud: keep the taint while the cloud gives no address."
     )
     sync_labels: bool = setting(
-        Option("node-labels-sync", YES_NO, "false", "Cloud: correct labels of the cloud with the addresses.")
+        "node-labels-sync", YES_NO, "false", "Cloud: correct labels of the cloud with the addresses."
     )
     beta_labels: bool = setting(
-        Option("node-beta-labels", YES_NO, "true", "Cloud: write the beta labels of zone, region and type too.")
+        "node-beta-labels", YES_NO, "true", "Cloud: write the beta labels of zone, region and type too."
     )
     out_of_service: bool = setting(
-        Option("node-out-of-service-taint", YES_NO, "false", "Cloud: taint shut down Nodes so that their volumes move.")
+        "node-out-of-service-taint", YES_NO, "false", "Cloud: taint shut down Nodes so that their volumes move."
     )
     confirmations: int = setting(
-        Option(
-            "node-delete-confirmations",
-            COUNT_FROM_1,
-            "3",
-            "Cloud: answers in a row that must say that a Node's machine is gone.",
-            upstream="1",
-        )
+        "node-delete-confirmations",
+        COUNT_FROM_1,
+        "3",
+        "Cloud: answers in a row that must say that a Node's machine is gone.",
+        upstream="1",
     )
     min_age: float = setting(
-        Option(
-            "node-delete-min-age",
-            DURATION,
-            "5m",
-            "Cloud: younger Nodes are not deleted.",
-            upstream="0s",
-            sandbox="0s",
-        )
+        "node-delete-min-age", DURATION, "5m", "Cloud: younger Nodes are not deleted.", upstream="0s", sandbox="0s"
     )
     max_per_pass: int = setting(
-        Option(
-            "node-delete-max-per-pass", COUNT, "1", "Cloud: Nodes deleted in one pass; 0 is any number.", upstream="0"
-        )
+        "node-delete-max-per-pass", COUNT, "1", "Cloud: Nodes deleted in one pass; 0 is any number.", upstream="0"
     )
     max_ratio: float = setting(
-        Option(
-            "node-delete-max-ratio",
-            SHARE,
-            "0.2",
-            "Cloud: share of Nodes that may be gone at once; over it none is deleted, until `cloud release`.",
-            upstream="1",
-        )
+        "node-delete-max-ratio",
+        SHARE,
+        "0.2",
+        "Cloud: share of Nodes that may be gone at once; over it none is deleted, until `cloud release`.",
+        upstream="1",
     )
     dry_run: bool = setting(
-        Option("node-delete-dry-run", YES_NO, "false", "Cloud: say which Node would be deleted, and keep it.")
+        "node-delete-dry-run", YES_NO, "false", "Cloud: say which Node would be deleted, and keep it."
     )
 
 
@@ -171,19 +144,19 @@ class LeaderElectionSettings:
     """Whether and how one of several replicas is chosen. Durations are seconds. The lease is upstream's, so that it
     and an upstream manager never act at once."""
 
-    on: bool = setting(Option("leader-elect", YES_NO, "true", "Cloud: act only while holding the lease."))
+    on: bool = setting("leader-elect", YES_NO, "true", "Cloud: act only while holding the lease.")
     lease_duration: float = setting(
-        Option("leader-elect-lease-duration", PERIOD, "15s", "Cloud: how long a lease lasts without being renewed.")
+        "leader-elect-lease-duration", PERIOD, "15s", "Cloud: how long a lease lasts without being renewed."
     )
     renew_deadline: float = setting(
-        Option("leader-elect-renew-deadline", PERIOD, "10s", "Cloud: how long a leader tries to renew.")
+        "leader-elect-renew-deadline", PERIOD, "10s", "Cloud: how long a leader tries to renew."
     )
     retry_period: float = setting(
-        Option("leader-elect-retry-period", PERIOD, "2s", "Cloud: pause between attempts to get or renew the lease.")
+        "leader-elect-retry-period", PERIOD, "2s", "Cloud: pause between attempts to get or renew the lease."
     )
     name: str = setting(
-        Option("leader-elect-resource-name", OBJECT_NAME, "cloud-controller-manager", "Cloud: name of the lease.")
+        "leader-elect-resource-name", OBJECT_NAME, "cloud-controller-manager", "Cloud: name of the lease."
     )
     namespace: str = setting(
-        Option("leader-elect-resource-namespace", OBJECT_NAME, "kube-system", "Cloud: namespace of the lease.")
+        "leader-elect-resource-namespace", OBJECT_NAME, "kube-system", "Cloud: namespace of the lease."
     )

@@ -25,7 +25,6 @@ from hookrunner.options import (
     TOKEN,
     UNLESS_NO,
     YES_NO,
-    Option,
     one_of,
     setting,
 )
@@ -72,54 +71,46 @@ class HooksSettings:
     process for files of runs, in place of `tmp_dir` itself."""
 
     directory: Path | None = setting(
-        Option(
-            "hooks-dir",
-            PATH_OR_NONE,
-            "hooks",
-            f"Where hooks are looked for; `{NO_DIRECTORY}` means nowhere. Beside --addons-dir, --modules-dir or "
-            "--cloud-provider the default is nowhere, except with --sandbox or --compat. An image names its own "
-            f"default by {DEFAULT_HOOKS_DIR}, which holds in any case.",
-            SHELL,
-            found=lambda environ: environ.get(DEFAULT_HOOKS_DIR) or "hooks",
-        )
+        "hooks-dir",
+        PATH_OR_NONE,
+        "hooks",
+        f"Where hooks are looked for; `{NO_DIRECTORY}` means nowhere. Beside --addons-dir, --modules-dir or "
+        "--cloud-provider the default is nowhere, except with --sandbox or --compat. An image names its own "
+        f"default by {DEFAULT_HOOKS_DIR}, which holds in any case.",
+        SHELL,
+        found=lambda environ: environ.get(DEFAULT_HOOKS_DIR) or "hooks",
     )
     on_bad: Literal["stop", "skip"] = setting(
-        Option(
-            "on-bad-hook",
-            one_of("stop", "skip"),
-            "stop",
-            "What becomes of a hook whose `--config` is no good: the start is refused, or the hook left out.",
-        )
+        "on-bad-hook",
+        one_of("stop", "skip"),
+        "stop",
+        "What becomes of a hook whose `--config` is no good: the start is refused, or the hook left out.",
     )
     config_timeout: float = setting(
-        Option("config-timeout", DURATION, "30s", "How long one `--config` call may take; 0 is no limit.")
+        "config-timeout", DURATION, "30s", "How long one `--config` call may take; 0 is no limit."
     )
     tmp_dir: Path = setting(
-        Option(
-            "tmp-dir",
-            PATH,
-            "<system temp>/hookrunner-<uid>",
-            "Where the files of a run are put; made if missing.",
-            TWINS,
-            compat=("/tmp/shell-operator", "/tmp/addon-operator"),
-            found=_own_tmp_dir,
-        )
+        "tmp-dir",
+        PATH,
+        "<system temp>/hookrunner-<uid>",
+        "Where the files of a run are put; made if missing.",
+        TWINS,
+        compat=("/tmp/shell-operator", "/tmp/addon-operator"),
+        found=_own_tmp_dir,
     )
     keep_tmp_files: bool = setting(
-        Option("debug-keep-tmp-files", YES_NO, "false", "Leave the files of every run where they are.", BARE)
+        "debug-keep-tmp-files", YES_NO, "false", "Leave the files of every run where they are.", BARE
     )
     proxy_json: bool = setting(
-        Option("log-proxy-hook-json", YES_NO, "false", "Pass JSON that hooks print on as log records.", BARE)
+        "log-proxy-hook-json", YES_NO, "false", "Pass JSON that hooks print on as log records.", BARE
     )
     on_writable: Literal["stop", "warn"] = setting(
-        Option(
-            "on-writable-hook",
-            one_of("stop", "warn"),
-            "stop, in a pod warn",
-            "What becomes of hooks and modules that every user of the machine may write to: the start is refused, or "
-            "there is a warning.",
-            found=_stop_or_warn,
-        )
+        "on-writable-hook",
+        one_of("stop", "warn"),
+        "stop, in a pod warn",
+        "What becomes of hooks and modules that every user of the machine may write to: the start is refused, or "
+        "there is a warning.",
+        found=_stop_or_warn,
     )
     default: bool = False
     optional: bool = False
@@ -134,43 +125,33 @@ class KubeSettings:
     `config` if we wrote it ourselves: we never read that file again, since its path may come to lead elsewhere."""
 
     config: Path | None = setting(
-        Option(
-            "kube-config",
-            MAYBE_PATH,
-            "",
-            "Path of a kubeconfig, for hooks too. Without it: `KUBECONFIG`, then `~/.kube/config`, then the pod's "
-            "service account.",
-            BARE,
-        )
+        "kube-config",
+        MAYBE_PATH,
+        "",
+        "Path of a kubeconfig, for hooks too. Without it: `KUBECONFIG`, then `~/.kube/config`, then the pod's "
+        "service account.",
+        BARE,
     )
     context: str = setting(
-        Option("kube-context", TEXT, "", "Context of the kubeconfig, if not its current one; for hooks too.", BARE)
+        "kube-context", TEXT, "", "Context of the kubeconfig, if not its current one; for hooks too.", BARE
     )
-    namespace: str = setting(Option("namespace", TEXT, "", "The namespace that the program itself runs in.", TWINS))
+    namespace: str = setting("namespace", TEXT, "", "The namespace that the program itself runs in.", TWINS)
     watch_idle_timeout: float = setting(
-        Option("watch-idle-timeout", DURATION, "75s", "Silence after which a watch is resumed where it stopped.")
+        "watch-idle-timeout", DURATION, "75s", "Silence after which a watch is resumed where it stopped."
     )
-    qps: float = setting(Option("kube-client-qps", NUMBER, "0", "Requests a second for reading; 0 is no limit.", BARE))
-    burst: int = setting(Option("kube-client-burst", COUNT, "0", "Requests for reading at once.", BARE))
+    qps: float = setting("kube-client-qps", NUMBER, "0", "Requests a second for reading; 0 is no limit.", BARE)
+    burst: int = setting("kube-client-burst", COUNT, "0", "Requests for reading at once.", BARE)
     patch_qps: float = setting(
-        Option(
-            "object-patcher-kube-client-qps",
-            NUMBER,
-            "0",
-            "Requests a second for changing objects; 0 is no limit.",
-            BARE,
-        )
+        "object-patcher-kube-client-qps", NUMBER, "0", "Requests a second for changing objects; 0 is no limit.", BARE
     )
     patch_burst: int = setting(
-        Option("object-patcher-kube-client-burst", COUNT, "0", "Requests for changing objects at once.", BARE)
+        "object-patcher-kube-client-burst", COUNT, "0", "Requests for changing objects at once.", BARE
     )
     patch_timeout: float = setting(
-        Option(
-            "object-patcher-kube-client-timeout", DURATION, "10s", "How long one change of an object may take.", BARE
-        )
+        "object-patcher-kube-client-timeout", DURATION, "10s", "How long one change of an object may take.", BARE
     )
     log_requests: bool = setting(
-        Option("debug-kubernetes-api", YES_NO, "false", "Log every request to the Kubernetes API.", BARE)
+        "debug-kubernetes-api", YES_NO, "false", "Log every request to the Kubernetes API.", BARE
     )
     derived: Path | None = None
     text: str = field(default="", repr=False)
@@ -182,19 +163,17 @@ class EngineSettings:
     run all hooks."""
 
     compaction_threshold: int = setting(
-        Option("queue-compaction-threshold", COUNT, "100", "Length from which a queue's waiting tasks are merged.")
+        "queue-compaction-threshold", COUNT, "100", "Length from which a queue's waiting tasks are merged."
     )
     shutdown_grace: float = setting(
-        Option("shutdown-grace", DURATION, "25s", "How long running hooks may go on after SIGTERM or Ctrl-C.")
+        "shutdown-grace", DURATION, "25s", "How long running hooks may go on after SIGTERM or Ctrl-C."
     )
     replicated: bool = setting(
-        Option(
-            "ha",
-            YES_NO,
-            "false",
-            "No leader is elected for hooks and modules: run one replica. With true the log and `/readyz` warn.",
-            ("ADDON_OPERATOR_HA",),
-        )
+        "ha",
+        YES_NO,
+        "false",
+        "No leader is elected for hooks and modules: run one replica. With true the log and `/readyz` warn.",
+        ("ADDON_OPERATOR_HA",),
     )
 
 
@@ -203,79 +182,59 @@ class WebSettings:
     """Where others can ask. The debug socket is made at the first of `debug_sockets` that can be made."""
 
     address: str = setting(
-        Option(
-            "listen-address",
-            TEXT,
-            "0.0.0.0",
-            "Address of `/metrics`, `/healthz` and `/readyz`. With --sandbox 127.0.0.1 unless it is given.",
-            TWINS,
-            also=("prometheus-listen-address",),
-        )
+        "listen-address",
+        TEXT,
+        "0.0.0.0",
+        "Address of `/metrics`, `/healthz` and `/readyz`. With --sandbox 127.0.0.1 unless it is given.",
+        TWINS,
+        also=("prometheus-listen-address",),
     )
     port: int = setting(
-        Option(
-            "listen-port",
-            PORT,
-            "9115",
-            "Port of these.",
-            TWINS,
-            compat=("9115", "9650"),
-            also=("prometheus-listen-port",),
-        )
+        "listen-port", PORT, "9115", "Port of these.", TWINS, compat=("9115", "9650"), also=("prometheus-listen-port",)
     )
     connections: int = setting(
-        Option(
-            "listen-connections",
-            COUNT_FROM_1,
-            "128",
-            "Open connections to that port; one more closes the one that has been idle for longest.",
-        )
+        "listen-connections",
+        COUNT_FROM_1,
+        "128",
+        "Open connections to that port; one more closes the one that has been idle for longest.",
     )
     metrics_prefix: str = setting(
-        Option(
-            "prometheus-metrics-prefix",
-            TEXT,
-            "hookrunner_",
-            "What the names of our own metrics begin with.",
-            TWINS,
-            compat=("shell_operator_", "addon_operator_"),
-        )
+        "prometheus-metrics-prefix",
+        TEXT,
+        "hookrunner_",
+        "What the names of our own metrics begin with.",
+        TWINS,
+        compat=("shell_operator_", "addon_operator_"),
     )
     queue_actions: bool = setting(
-        Option("queue-actions-metrics", UNLESS_NO, "true", "Export how long operations on queues take.", BARE)
+        "queue-actions-metrics", UNLESS_NO, "true", "Export how long operations on queues take.", BARE
     )
     hook_metric_samples: int = setting(
-        Option(
-            "hook-metric-samples",
-            COUNT_FROM_1,
-            "10000",
-            "How many samples (lines at `/metrics/hooks`) one metric of hooks may have; more are refused, and told in "
-            "the log. One with more than 512 characters of labels counts for more.",
-        )
+        "hook-metric-samples",
+        COUNT_FROM_1,
+        "10000",
+        "How many samples (lines at `/metrics/hooks`) one metric of hooks may have; more are refused, and told in "
+        "the log. One with more than 512 characters of labels counts for more.",
     )
     hook_metrics_samples: int = setting(
-        Option("hook-metrics-samples", COUNT_FROM_1, "100000", "The same for all metrics of hooks together.")
+        "hook-metrics-samples", COUNT_FROM_1, "100000", "The same for all metrics of hooks together."
     )
     debug_sockets: tuple[Path, ...] = setting(
-        Option(
-            "debug-unix-socket",
-            PATHS,
-            "/var/run/hookrunner/debug.socket, or in $XDG_RUNTIME_DIR/hookrunner, or in <system temp>/hookrunner-<uid>",
-            "Unix socket of the debug commands; of several the first that can be made.",
-            BARE,
-            compat=("/var/run/shell-operator/debug.socket", "/var/run/addon-operator/debug.socket"),
-            found=_debug_sockets,
-        )
+        "debug-unix-socket",
+        PATHS,
+        "/var/run/hookrunner/debug.socket, or in $XDG_RUNTIME_DIR/hookrunner, or in <system temp>/hookrunner-<uid>",
+        "Unix socket of the debug commands; of several the first that can be made.",
+        BARE,
+        compat=("/var/run/shell-operator/debug.socket", "/var/run/addon-operator/debug.socket"),
+        found=_debug_sockets,
     )
     debug_address: tuple[str, int] | None = setting(
-        Option(
-            "debug-http-addr",
-            ENDPOINT,
-            "",
-            "Serve the debug endpoint over TCP too, to all who reach it but web pages of others; with --config-secret "
-            "it shows no values there.",
-            ("DEBUG_HTTP_SERVER_ADDR",),
-        )
+        "debug-http-addr",
+        ENDPOINT,
+        "",
+        "Serve the debug endpoint over TCP too, to all who reach it but web pages of others; with --config-secret "
+        "it shows no values there.",
+        ("DEBUG_HTTP_SERVER_ADDR",),
     )
 
 
@@ -284,18 +243,16 @@ class LogSettings:
     """How the program writes its own log."""
 
     level: LogLevel = setting(
-        Option("log-level", one_of(*get_args(LogLevel)), "info", "The least important records that are logged.", BARE)
+        "log-level", one_of(*get_args(LogLevel)), "info", "The least important records that are logged.", BARE
     )
     type: LogType = setting(
-        Option(
-            "log-type",
-            one_of(*get_args(LogType)),
-            "color on a terminal, else json",
-            "How log records are written.",
-            BARE,
-            compat=("json", "json"),
-            found=lambda _environ: "color" if sys.stdout.isatty() else "json",
-        )
+        "log-type",
+        one_of(*get_args(LogType)),
+        "color on a terminal, else json",
+        "How log records are written.",
+        BARE,
+        compat=("json", "json"),
+        found=lambda _environ: "color" if sys.stdout.isatty() else "json",
     )
 
 
@@ -304,45 +261,37 @@ class SandboxSettings:
     """What the sandbox begins with and where it listens."""
 
     enabled: bool = setting(
-        Option("sandbox", YES_NO, "false", "Run on an embedded Kubernetes API in this process, no cluster needed.")
+        "sandbox", YES_NO, "false", "Run on an embedded Kubernetes API in this process, no cluster needed."
     )
     address: str = setting(
-        Option(
-            "sandbox-address",
-            TEXT,
-            "127.0.0.1",
-            "Sandbox: address to listen on. One that is not loopback needs TLS and a token.",
-        )
+        "sandbox-address",
+        TEXT,
+        "127.0.0.1",
+        "Sandbox: address to listen on. One that is not loopback needs TLS and a token.",
     )
-    port: int = setting(Option("sandbox-port", PORT, "0", "Sandbox: port; 0 takes a free one."))
+    port: int = setting("sandbox-port", PORT, "0", "Sandbox: port; 0 takes a free one.")
     kubeconfig: Path | None = setting(
-        Option(
-            "sandbox-kubeconfig",
-            MAYBE_PATH,
-            "",
-            "Sandbox: where the kubeconfig for it is written; without it `sandbox.kubeconfig` in the `--tmp-dir`.",
-        )
+        "sandbox-kubeconfig",
+        MAYBE_PATH,
+        "",
+        "Sandbox: where the kubeconfig for it is written; without it `sandbox.kubeconfig` in the `--tmp-dir`.",
     )
     token: str | None = setting(
-        Option(
-            "sandbox-token",
-            TOKEN,
-            "random",
-            "Sandbox: a bearer token that every request must carry; its kubeconfig has it. `none` lets every user of "
-            "this machine in.",
-        )
+        "sandbox-token",
+        TOKEN,
+        "random",
+        "Sandbox: a bearer token that every request must carry; its kubeconfig has it. `none` lets every user of "
+        "this machine in.",
     )
     """None: a random one for each start; "": none."""
     certificate: Path | None = setting(
-        Option("sandbox-tls-cert", MAYBE_PATH, "", "Sandbox: certificate to serve HTTPS with; clients trust it.")
+        "sandbox-tls-cert", MAYBE_PATH, "", "Sandbox: certificate to serve HTTPS with; clients trust it."
     )
-    key: Path | None = setting(Option("sandbox-tls-key", MAYBE_PATH, "", "Sandbox: the key of that certificate."))
+    key: Path | None = setting("sandbox-tls-key", MAYBE_PATH, "", "Sandbox: the key of that certificate.")
     seed: tuple[Path, ...] = setting(
-        Option("seed", PATHS, "", "Sandbox: manifests that are there from the beginning; files or directories.")
+        "seed", PATHS, "", "Sandbox: manifests that are there from the beginning; files or directories."
     )
-    data: Path | None = setting(
-        Option("data", MAYBE_PATH, "", "Sandbox: a file in which all objects survive a restart.")
-    )
+    data: Path | None = setting("data", MAYBE_PATH, "", "Sandbox: a file in which all objects survive a restart.")
     simulate: bool = setting(
-        Option("simulate", YES_NO, "false", "Sandbox: Pods run and become Ready, workloads make progress.")
+        "simulate", YES_NO, "false", "Sandbox: Pods run and become Ready, workloads make progress."
     )

@@ -99,154 +99,125 @@ class ModulesSettings:
     """
 
     directories: tuple[Path, ...] = setting(
-        Option(
-            "modules-dir",
-            DIRECTORIES,
-            "modules, if there is something in it",
-            "Modules: their directories; of two modules of one name the first counts. `:` means no directory.",
-            _BOTH,
-            compat=("", "modules"),
-            found=lambda environ: _if_filled("modules", environ),
-        )
+        "modules-dir",
+        DIRECTORIES,
+        "modules, if there is something in it",
+        "Modules: their directories; of two modules of one name the first counts. `:` means no directory.",
+        _BOTH,
+        compat=("", "modules"),
+        found=lambda environ: _if_filled("modules", environ),
     )
     global_hooks: Path | None = setting(
-        Option(
-            "global-hooks-dir",
-            MAYBE_PATH,
-            "global-hooks, if there is something in it",
-            "Modules: where global hooks are looked for. Under --compat addon-operator SHELL_OPERATOR_HOOKS_DIR names "
-            "it too.",
-            _BOTH,
-            compat=("", "global-hooks"),
-            found=lambda environ: _if_filled("global-hooks", environ),
-        )
+        "global-hooks-dir",
+        MAYBE_PATH,
+        "global-hooks, if there is something in it",
+        "Modules: where global hooks are looked for. Under --compat addon-operator SHELL_OPERATOR_HOOKS_DIR names "
+        "it too.",
+        _BOTH,
+        compat=("", "global-hooks"),
+        found=lambda environ: _if_filled("global-hooks", environ),
     )
     config_map: str = setting(
-        Option(
-            "config-map",
-            NAME,
-            "hookrunner",
-            "Modules: the ConfigMap in our namespace that turns them on and has their values.",
-            _ADDON,
-            compat=("hookrunner", "addon-operator"),
-        )
+        "config-map",
+        NAME,
+        "hookrunner",
+        "Modules: the ConfigMap in our namespace that turns them on and has their values.",
+        _ADDON,
+        compat=("hookrunner", "addon-operator"),
     )
     config_secret: str = setting(
-        Option(
-            "config-secret",
-            MAYBE_NAME,
-            "",
-            "Modules: a Secret in our namespace with sections like the ConfigMap's, for values that not everybody is "
-            "allowed to read; they win.",
-        )
+        "config-secret",
+        MAYBE_NAME,
+        "",
+        "Modules: a Secret in our namespace with sections like the ConfigMap's, for values that not everybody is "
+        "allowed to read; they win.",
     )
     config_grace: float = setting(
-        Option(
-            "config-grace",
-            DURATION,
-            "30s",
-            "Modules: how long the ConfigMap, or the Secret of --config-secret, may be missing before that counts, so "
-            "that it can be replaced; with 0 a delete counts at once.",
-        )
+        "config-grace",
+        DURATION,
+        "30s",
+        "Modules: how long the ConfigMap, or the Secret of --config-secret, may be missing before that counts, so "
+        "that it can be replaced; with 0 a delete counts at once.",
     )
     unnumbered_order: int = setting(
-        Option("unnumbered-modules-order", COUNT, "1", "Modules: weight of one whose directory has no number.", _BOTH)
+        "unnumbered-modules-order", COUNT, "1", "Modules: weight of one whose directory has no number.", _BOTH
     )
     strict: bool = setting(
-        Option(
-            "strict-check-values-mode-enabled",
-            YES_NO,
-            "false",
-            "Modules: refuse to start where a directory of modules, or a module, has no `values.yaml`.",
-            _BOTH,
-        )
+        "strict-check-values-mode-enabled",
+        YES_NO,
+        "false",
+        "Modules: refuse to start where a directory of modules, or a module, has no `values.yaml`.",
+        _BOTH,
     )
     extenders: tuple[str, ...] = setting(
-        Option(
-            "applied-module-extenders",
-            WHO,
-            "",
-            "Modules: who may say whether one is on, each overruling those before it. Without it: "
-            f"{', '.join(EXTENDERS)}.",
-            _ADDON,
-        )
+        "applied-module-extenders",
+        WHO,
+        "",
+        f"Modules: who may say whether one is on, each overruling those before it. Without it: {', '.join(EXTENDERS)}.",
+        _ADDON,
     )
     extra_labels: Mapping[str, str] = setting(
-        Option(
-            "crd-extra-labels",
-            LABELS,
-            "heritage=hookrunner",
-            "Modules: labels for every object of theirs and every CRD; a `heritage` is added if it is missing.",
-            _ADDON,
-            compat=("heritage=hookrunner", "heritage=addon-operator"),
-        )
+        "crd-extra-labels",
+        LABELS,
+        "heritage=hookrunner",
+        "Modules: labels for every object of theirs and every CRD; a `heritage` is added if it is missing.",
+        _ADDON,
+        compat=("heritage=hookrunner", "heritage=addon-operator"),
     )
     crd_filters: tuple[str, ...] = setting(
-        Option(
-            "crd-filters",
-            WORDS,
-            "doc-,_",
-            "Modules: files in `crds/` are passed over if their names begin so.",
-            ("ADDON_OPERATOR_CRD_FILTER_PREFIXES",),
-        )
+        "crd-filters",
+        WORDS,
+        "doc-,_",
+        "Modules: files in `crds/` are passed over if their names begin so.",
+        ("ADDON_OPERATOR_CRD_FILTER_PREFIXES",),
     )
     on_compiled: Literal["warn", "park"] = setting(
-        Option(
-            "on-compiled-hooks",
-            one_of("warn", "park"),
-            "warn",
-            "Modules: what becomes of one with hooks that are compiled into addon-operator (Go files) and so never run "
-            "here: it goes on without them, or is parked. Of global hooks all modules are parked.",
-        )
+        "on-compiled-hooks",
+        one_of("warn", "park"),
+        "warn",
+        "Modules: what becomes of one with hooks that are compiled into addon-operator (Go files) and so never run "
+        "here: it goes on without them, or is parked. Of global hooks all modules are parked.",
     )
     history_max: int = setting(
-        Option("helm-history-max", COUNT, "10", "Releases: how many revisions are kept of each; 0 keeps all.", BARE)
+        "helm-history-max", COUNT, "10", "Releases: how many revisions are kept of each; 0 keeps all.", BARE
     )
     helm_timeout: float = setting(
-        Option("helm-timeout", DURATION, "20m", "Releases: how long each Helm hook, and getting ready, may take.", BARE)
+        "helm-timeout", DURATION, "20m", "Releases: how long each Helm hook, and getting ready, may take.", BARE
     )
     ignored_releases: tuple[str, ...] = setting(
-        Option("helm-ignore-release", WORDS, "", "Releases: those that are never purged.", BARE)
+        "helm-ignore-release", WORDS, "", "Releases: those that are never purged.", BARE
     )
     helm_driver: HelmDriver = setting(
-        Option("helm-driver", DRIVER, "secret", "Releases: the kind of object that their records are.", BARE)
+        "helm-driver", DRIVER, "secret", "Releases: the kind of object that their records are.", BARE
     )
     adopt_orphans: bool = setting(
-        Option(
-            "adopt-orphaned-objects",
-            YES_NO,
-            "false",
-            "Releases: take over objects whose release has no record any more, without being told to; the log warns.",
-            compat=("false", "true"),
-        )
+        "adopt-orphaned-objects",
+        YES_NO,
+        "false",
+        "Releases: take over objects whose release has no record any more, without being told to; the log warns.",
+        compat=("false", "true"),
     )
     patience: float = setting(
-        Option(
-            "module-patience",
-            DURATION,
-            "30s",
-            "Modules: how long those of a higher weight wait for one that runs; it then goes on beside them. Under "
-            "--compat addon-operator also for one that has failed.",
-        )
+        "module-patience",
+        DURATION,
+        "30s",
+        "Modules: how long those of a higher weight wait for one that runs; it then goes on beside them. Under "
+        "--compat addon-operator also for one that has failed.",
     )
     concurrency: int = setting(
-        Option(
-            "module-concurrency",
-            COUNT_FROM_1,
-            "4 for each CPU",
-            "Modules: how many run at once, among those that need not wait for each other.",
-            found=four_for_each_cpu,
-        )
+        "module-concurrency",
+        COUNT_FROM_1,
+        "4 for each CPU",
+        "Modules: how many run at once, among those that need not wait for each other.",
+        found=four_for_each_cpu,
     )
     enabled_timeout: float = setting(
-        Option("enabled-timeout", DURATION, "30s", "Modules: how long an `enabled` script may take; 0 is no limit.")
+        "enabled-timeout", DURATION, "30s", "Modules: how long an `enabled` script may take; 0 is no limit."
     )
     render_timeout: float = setting(
-        Option("render-timeout", DURATION, "60s", "Modules: how long rendering one chart may take; 0 is no limit.")
+        "render-timeout", DURATION, "60s", "Modules: how long rendering one chart may take; 0 is no limit."
     )
-    render_memory: int = setting(
-        Option("render-memory", SIZE, "512Mi", "Modules: memory of the process that renders charts.")
-    )
+    render_memory: int = setting("render-memory", SIZE, "512Mi", "Modules: memory of the process that renders charts.")
     default: bool = False
 
     @property

@@ -4,6 +4,7 @@ Flags and defaults of the servers are the predecessor's; `WebhookSettings` is ou
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -21,7 +22,6 @@ from hookrunner.options import (
     TEXT,
     Compat,
     Memory,
-    Option,
     OptionType,
     setting,
 )
@@ -31,50 +31,41 @@ SECRET = "hookrunner-webhook-certs"
 """Where the certificates are kept that we make ourselves, if no other Secret is named."""
 
 _TITLES = {"validating": "Admission webhooks", "conversion": "Conversion webhooks"}
+_SHARED: Mapping[str, tuple[OptionType, str, str]] = {
+    "service-name": (
+        TEXT,
+        "hookrunner-{}-svc",
+        "the Service in our namespace, port 443, by which the API server reaches them.",
+    ),
+    "server-cert": (
+        PATH,
+        "/{}-certs/tls.crt",
+        "server certificate, PEM, with the intermediate ones; read again when it changes. With --webhook-certs files.",
+    ),
+    "server-key": (PATH, "/{}-certs/tls.key", "the key of that certificate, PEM."),
+    "ca": (
+        PATH,
+        "/{}-certs/ca.crt",
+        "the CA that signed the certificate, PEM; it is registered with the webhooks, so that the API server trusts "
+        "it.",
+    ),
+    "client-ca": (
+        PATHS,
+        "",
+        "CAs, PEM; if there are any, only clients with a certificate of these CAs are let in; repeatable.",
+    ),
+    "listen-address": (TEXT, "0.0.0.0", "address to listen on."),
+    "listen-port": (PORT, "", "port to listen on, unless there is a --webhook-port."),
+}
+"""Settings that each of the servers has: what they take, their default with {} for the server, what they are. A
+predecessor's user has the name of the Service in manifests."""
 
 
-def _of(server: str, name: str, kind: OptionType, default: str, text: str) -> Option:
-    """The same setting for each of the servers."""
-    return Option(f"{server}-webhook-{name}", kind, default, f"{_TITLES[server]}: {text}", BARE)
-
-
-def _service(server: str) -> Option:
-    """The one setting whose name a predecessor's user has in manifests."""
-    name = f"{server}-webhook-service-name"
-    text = f"{_TITLES[server]}: the Service in our namespace, port 443, by which the API server reaches them."
-    ours = f"hookrunner-{server}-svc"
-    return Option(name, TEXT, ours, text, BARE, compat=(f"shell-operator-{server}-svc", ours))
-
-
-def _cert(server: str) -> Option:
-    text = (
-        "server certificate, PEM, with the intermediate ones; read again when it changes. With --webhook-certs files."
-    )
-    return _of(server, "server-cert", PATH, f"/{server}-certs/tls.crt", text)
-
-
-def _key(server: str) -> Option:
-    return _of(server, "server-key", PATH, f"/{server}-certs/tls.key", "the key of that certificate, PEM.")
-
-
-def _ca(server: str) -> Option:
-    text = (
-        "the CA that signed the certificate, PEM; it is registered with the webhooks, so that the API server trusts it."
-    )
-    return _of(server, "ca", PATH, f"/{server}-certs/ca.crt", text)
-
-
-def _client_cas(server: str) -> Option:
-    text = "CAs, PEM; if there are any, only clients with a certificate of these CAs are let in; repeatable."
-    return _of(server, "client-ca", PATHS, "", text)
-
-
-def _address(server: str) -> Option:
-    return _of(server, "listen-address", TEXT, "0.0.0.0", "address to listen on.")
-
-
-def _port(server: str, port: str) -> Option:
-    return _of(server, "listen-port", PORT, port, "port to listen on, unless there is a --webhook-port.")
+def _of(server: str, name: str, default: str = "") -> tuple[str, OptionType, str, str, tuple[str, ...]]:
+    """The option of one of the servers; `default` if that is another for each."""
+    kind, usual, text = _SHARED[name]
+    flag = f"{server}-webhook-{name}"
+    return flag, kind, default or usual.format(server), f"{_TITLES[server]}: {text}", BARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +86,23 @@ class ValidatingSettings(ServerSettings):
     """The admission webhook server, of validating and mutating webhooks. `configuration` is the name that their two
     registrations have in the cluster."""
 
-    service: str = setting(_service("validating"))
-    cert: Path = setting(_cert("validating"))
-    key: Path = setting(_key("validating"))
-    ca: Path = setting(_ca("validating"))
-    client_cas: tuple[Path, ...] = setting(_client_cas("validating"))
-    address: str = setting(_address("validating"))
-    port: int = setting(_port("validating", "9680"))
+    service: str = setting(
+        *_of("validating", "service-name"), compat=("shell-operator-validating-svc", "hookrunner-validating-svc")
+    )
+    cert: Path = setting(*_of("validating", "server-cert"))
+    key: Path = setting(*_of("validating", "server-key"))
+    ca: Path = setting(*_of("validating", "ca"))
+    client_cas: tuple[Path, ...] = setting(*_of("validating", "client-ca"))
+    address: str = setting(*_of("validating", "listen-address"))
+    port: int = setting(*_of("validating", "listen-port", "9680"))
     configuration: str = setting(
-        Option(
-            "validating-webhook-configuration-name",
-            TEXT,
-            "hookrunner-hooks",
-            "Admission webhooks: name of their registrations, which no other program in the cluster may use. Under "
-            "--compat shell-operator `-hooks` is added to it.",
-            BARE,
-            compat=("shell-operator-hooks", "hookrunner-hooks"),
-        )
+        "validating-webhook-configuration-name",
+        TEXT,
+        "hookrunner-hooks",
+        "Admission webhooks: name of their registrations, which no other program in the cluster may use. Under "
+        "--compat shell-operator `-hooks` is added to it.",
+        BARE,
+        compat=("shell-operator-hooks", "hookrunner-hooks"),
     )
 
     def under(self, compat: Compat | None) -> "ValidatingSettings":
@@ -123,13 +114,15 @@ class ValidatingSettings(ServerSettings):
 class ConversionSettings(ServerSettings):
     """The conversion webhook server."""
 
-    service: str = setting(_service("conversion"))
-    cert: Path = setting(_cert("conversion"))
-    key: Path = setting(_key("conversion"))
-    ca: Path = setting(_ca("conversion"))
-    client_cas: tuple[Path, ...] = setting(_client_cas("conversion"))
-    address: str = setting(_address("conversion"))
-    port: int = setting(_port("conversion", "9681"))
+    service: str = setting(
+        *_of("conversion", "service-name"), compat=("shell-operator-conversion-svc", "hookrunner-conversion-svc")
+    )
+    cert: Path = setting(*_of("conversion", "server-cert"))
+    key: Path = setting(*_of("conversion", "server-key"))
+    ca: Path = setting(*_of("conversion", "ca"))
+    client_cas: tuple[Path, ...] = setting(*_of("conversion", "client-ca"))
+    address: str = setting(*_of("conversion", "listen-address"))
+    port: int = setting(*_of("conversion", "listen-port", "9681"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,70 +170,55 @@ class WebhookSettings:
     reviews are worked on at once, `queue` how many more may wait."""
 
     certs: CertificateSource = setting(
-        Option(
-            "webhook-certs",
-            CERTS,
-            "",
-            "Webhooks: where certificates come from. `files`: those of --validating-webhook-server-cert and the like. "
-            f"`self`: made and renewed by us, kept in the Secret {SECRET} or the one that is named. `secret:<Secret>`: "
-            "a Secret that cert-manager writes. Without it: files if they are there, else self.",
-        )
+        "webhook-certs",
+        CERTS,
+        "",
+        "Webhooks: where certificates come from. `files`: those of --validating-webhook-server-cert and the like. "
+        f"`self`: made and renewed by us, kept in the Secret {SECRET} or the one that is named. `secret:<Secret>`: "
+        "a Secret that cert-manager writes. Without it: files if they are there, else self.",
     )
     port: int | None = setting(
-        Option(
-            "webhook-port",
-            MAYBE_PORT,
-            "",
-            "Webhooks: one port for both kinds, on the address, with the files and the client CAs of admission "
-            "webhooks.",
-        )
+        "webhook-port",
+        MAYBE_PORT,
+        "",
+        "Webhooks: one port for both kinds, on the address, with the files and the client CAs of admission webhooks.",
     )
     url: str = setting(
-        Option(
-            "webhook-url",
-            URL,
-            "",
-            "Webhooks: how the API server reaches us where no Service does, outside the cluster. It has to lead to the "
-            "port that we listen on, --webhook-port; with both kinds it takes that flag.",
-        )
+        "webhook-url",
+        URL,
+        "",
+        "Webhooks: how the API server reaches us where no Service does, outside the cluster. It has to lead to the "
+        "port that we listen on, --webhook-port; with both kinds it takes that flag.",
     )
     concurrency: int = setting(
-        Option(
-            "webhook-concurrency",
-            COUNT_FROM_1,
-            "4 for each CPU",
-            "Webhooks: how many reviews of each kind, admission and conversion, run a hook at once.",
-            found=four_for_each_cpu,
-        )
+        "webhook-concurrency",
+        COUNT_FROM_1,
+        "4 for each CPU",
+        "Webhooks: how many reviews of each kind, admission and conversion, run a hook at once.",
+        found=four_for_each_cpu,
     )
     queue: int = setting(
-        Option("webhook-queue", COUNT, "1000", "Webhooks: how many reviews may wait; above it the answer is 429.")
+        "webhook-queue", COUNT, "1000", "Webhooks: how many reviews may wait; above it the answer is 429."
     )
     memory: Memory = setting(
-        Option(
-            "webhook-memory",
-            MEMORY,
-            "33%",
-            "Webhooks: memory for the bodies of all reviews that are answered or wait, one half as they came and one "
-            "for what is parsed; above it the answer is 429. A share is of the memory limit of our control group, or "
-            "of 2Gi if it has none.",
-        )
+        "webhook-memory",
+        MEMORY,
+        "33%",
+        "Webhooks: memory for the bodies of all reviews that are answered or wait, one half as they came and one "
+        "for what is parsed; above it the answer is 429. A share is of the memory limit of our control group, or "
+        "of 2Gi if it has none.",
     )
     admission_body: int = setting(
-        Option(
-            "webhook-admission-body",
-            SIZE_FROM_1,
-            "5Mi",
-            "Webhooks: the largest admission review; above it, or if parsing it would take more than four times as "
-            "much, the answer is 413.",
-        )
+        "webhook-admission-body",
+        SIZE_FROM_1,
+        "5Mi",
+        "Webhooks: the largest admission review; above it, or if parsing it would take more than four times as "
+        "much, the answer is 413.",
     )
     conversion_body: int = setting(
-        Option(
-            "webhook-conversion-body",
-            SIZE_FROM_1,
-            "64Mi",
-            "Webhooks: the same of a conversion review, which may have all objects of a kind. Half of --webhook-memory "
-            "is a limit, too.",
-        )
+        "webhook-conversion-body",
+        SIZE_FROM_1,
+        "64Mi",
+        "Webhooks: the same of a conversion review, which may have all objects of a kind. Half of --webhook-memory "
+        "is a limit, too.",
     )
