@@ -14,7 +14,6 @@ from functools import partial
 
 from hookrunner.background import Background
 from hookrunner.cloud.answers import CloudCapabilities, Interface, ProviderError
-from hookrunner.cloud.cloud_meters import CallMeter, NodeCounters
 from hookrunner.cloud.cloud_policies import (
     address_policy,
     initialization_policy,
@@ -65,7 +64,7 @@ class Cloud:
         self._settings = settings
         self._client = client
         self._metrics = parts.metrics
-        self._provider = ExecutableProvider(program, parts.children, CallMeter(parts.metrics))
+        self._provider = ExecutableProvider(program, parts.children, parts.metrics)
         self._nodes = NodeInformer(parts.kube.watches)
         self._services = ServiceInformer(parts.kube.watches)
         self._mask = program.masked
@@ -160,7 +159,7 @@ class Cloud:
     def _service_loop(self) -> ServiceLoop:
         reports = ServiceReports(self._events.source(SERVICE_SOURCE), self._metrics, self._mask)
         policy = service_policy(self._settings)
-        actions = BalancerActions(self._services, self._provider, self._service_writer, reports, policy.looks_first)
+        actions = BalancerActions(self._services, self._provider, self._service_writer, reports, policy.as_upstream)
         return ServiceLoop(self._services, self._nodes, actions, reports, policy)
 
     def _route_loop(self) -> RouteLoop:
@@ -169,7 +168,7 @@ class Cloud:
         return RouteLoop(self._nodes, self._provider, self._client, reports, policy)
 
     def _node_parts(self, source: str) -> NodeLoopParts:
-        reports = NodeReports(self._events.source(source), NodeCounters(self._metrics), self._mask)
+        reports = NodeReports(self._events.source(source), self._metrics, self._mask)
         return NodeLoopParts(self._nodes, self._provider, self._node_writer, reports)
 
     def _obstacle(self) -> str:

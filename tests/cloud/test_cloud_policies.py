@@ -10,12 +10,19 @@ from hookrunner.cloud.cloud_policies import (
     route_policy,
     service_policy,
 )
-from hookrunner.cloud.nodes.address_loop import UPSTREAM_ADDRESSES, AddressPolicy
-from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
-from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
-from hookrunner.cloud.routes.route_plan import UPSTREAM_ROUTES, RoutePolicy
-from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES, ServicePolicy
+from hookrunner.cloud.nodes.address_loop import AddressPolicy
+from hookrunner.cloud.nodes.initialization import InitializationPolicy
+from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
+from hookrunner.cloud.routes.route_plan import RoutePolicy
+from hookrunner.cloud.services.service_decisions import ServicePolicy
 from hookrunner.settings import Settings, load
+from tests.cloud.upstream_policies import (
+    UPSTREAM_ADDRESSES,
+    UPSTREAM_INITIALIZATION,
+    UPSTREAM_LIFECYCLE,
+    UPSTREAM_ROUTES,
+    UPSTREAM_SERVICES,
+)
 
 
 def settings(**flags: str) -> Settings:

@@ -14,7 +14,6 @@ from hookrunner.cloud.answers import (
     ListedLoadBalancer,
     ProviderError,
 )
-from hookrunner.cloud.cloud_meters import CallMeter, NodeCounters
 from hookrunner.cloud.cloud_status import CloudReports, CloudSources
 from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop
 from hookrunner.cloud.nodes.initialization import InitializationPolicy
@@ -58,7 +57,7 @@ class Shown:
 
     def __init__(self, *, keeps_balancers: bool = False) -> None:
         self.world, self.metrics, self.keeps_balancers = NodeWorld(), Metrics(), keeps_balancers
-        self.world.reports = NodeReports(self.world, NodeCounters(self.metrics))
+        self.world.reports = NodeReports(self.world, self.metrics)
         self.leading = Leading()
         self.obstacle = ""
         self.condition = (True, "")
@@ -177,18 +176,6 @@ async def test_what_the_loops_do_is_counted() -> None:
         "node_controller_initial_node_sync_delay_seconds_count 1",
         "hookrunner_cloud_leader 1",
     } - counted == set()
-
-
-def test_calls_are_counted_by_verb_and_code() -> None:
-    metrics = Metrics()
-    meter = CallMeter(metrics)
-    meter.called("instances", "OK", 0.2)
-    meter.called("instances", "Unavailable", 0.2)
-    assert {
-        'hookrunner_cloud_provider_calls_total{code="OK",verb="instances"} 1',
-        'hookrunner_cloud_provider_calls_total{code="Unavailable",verb="instances"} 1',
-        'hookrunner_cloud_provider_call_seconds_count{verb="instances"} 2',
-    } - set(metrics.exposition().decode().splitlines()) == set()
 
 
 async def test_missing_right_to_list_services_is_said_and_holds_up_no_node() -> None:

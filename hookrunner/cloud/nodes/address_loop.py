@@ -39,22 +39,15 @@ _log = log.get("cloud.addresses")
 class AddressPolicy:
     """What a pass does, every `period` seconds.
 
-    `by_type`: compare addresses as upstream does. `owned_only`: leave Nodes with another cloud's providerID alone.
-    `checks_answers`: refuse what the API server would, with an Event. `reports_problems`: record an Event if the cloud
-    refuses the credentials. `syncs_labels`: bring labels up to date too; `beta_labels`: also under their names of old.
+    `syncs_labels`: bring labels up to date too; `beta_labels`: also under their names of old. `as_upstream`: as
+    Kubernetes' own manager, which compares addresses by their types, asks about Nodes with another cloud's providerID,
+    writes what the API server refuses, and records no Event if the cloud refuses the credentials.
     """
 
     period: float = 300.0
-    by_type: bool = False
-    owned_only: bool = True
-    checks_answers: bool = True
-    reports_problems: bool = True
     syncs_labels: bool = False
     beta_labels: bool = True
-
-
-UPSTREAM_ADDRESSES = AddressPolicy(by_type=True, owned_only=False, checks_answers=False, reports_problems=False)
-"""As Kubernetes' own manager does it."""
+    as_upstream: bool = False
 
 
 class AddressLoop:
@@ -87,14 +80,14 @@ class AddressLoop:
         self.problem = describe_unanswered(answers)
         self._pass_log.warn("nodes without an answer", self.problem)
         self._clock.repeat_after(pause_of(answers))
-        if self._policy.reports_problems:
+        if not self._policy.as_upstream:
             self._reports.record_refusal(asked, answers)
         await asyncio.gather(*(self._bring_up_to_date(node, answers.get(node.name)) for node in asked))
         self._last = {node.uid: self._last[node.uid] for node in self._nodes if node.uid in self._last}
 
     def _is_asked(self, node: CloudNode) -> bool:
         is_ours = not node.provider_id or self._provider.capabilities.owns(node.provider_id)
-        return is_ours or not self._policy.owned_only
+        return is_ours or self._policy.as_upstream
 
     async def _bring_up_to_date(self, asked: CloudNode, answer: InstanceAnswer | ProviderError | None) -> None:
         """Write what an answer changes of a Node, if it still is the one that was asked about."""
@@ -109,9 +102,9 @@ class AddressLoop:
         metadata = answer.metadata
         if metadata is None or answer.state not in (InstanceState.RUNNING, InstanceState.SHUTDOWN):
             return None
-        if metadata.problems and not self._policy.checks_answers:
+        if metadata.problems and self._policy.as_upstream:
             return None
-        if self._policy.checks_answers:
+        if not self._policy.as_upstream:
             if event := invalid_metadata(metadata, self._provider.capabilities):
                 self._reports.record(node, event)
                 return None
@@ -122,7 +115,7 @@ class AddressLoop:
         return metadata
 
     async def _write(self, node: CloudNode, metadata: InstanceMetadata) -> None:
-        by_type, last = self._policy.by_type, self._last.get(node.uid, {})
+        by_type, last = self._policy.as_upstream, self._last.get(node.uid, {})
         try:
             live = await self._writer.patch(node, lambda node: _address_patch(node, metadata, by_type), "status")
             if live and self._policy.syncs_labels:

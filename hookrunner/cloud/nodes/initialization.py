@@ -39,32 +39,14 @@ _SHOWN = 5
 class InitializationPolicy:
     """How Nodes are initialised.
 
-    `addresses_first`: before the taint goes. `owned_only`: leave Nodes with another cloud's providerID alone.
-    `checks_answers`: refuse what the API server would, and foreign providerIDs. `reports_problems`: record Events that
-    upstream has not. `first_pause`, `longest_pause`: seconds of the back-off. `skipped_after`: seconds until a Node
-    that is skipped is worth an Event.
+    `as_upstream`: as Kubernetes' own manager, which writes addresses after the taint is removed, asks about Nodes with
+    another cloud's providerID, writes what the API server refuses and foreign providerIDs, and records no Events about
+    problems; its back-off is another one.
     """
 
     require_addresses: bool = False
     beta_labels: bool = True
-    addresses_first: bool = True
-    owned_only: bool = True
-    checks_answers: bool = True
-    reports_problems: bool = True
-    first_pause: float = 1.0
-    longest_pause: float = 300.0
-    skipped_after: float = 300.0
-
-
-UPSTREAM_INITIALIZATION = InitializationPolicy(
-    addresses_first=False,
-    owned_only=False,
-    checks_answers=False,
-    reports_problems=False,
-    first_pause=0.005,
-    longest_pause=1000.0,
-)
-"""As Kubernetes' own manager does it."""
+    as_upstream: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +173,7 @@ def _decide_metadata(
         return TryAgain(event.message, event)
     if not (node.provider_id or metadata.provider_id):
         return _fail("neither the Node nor the answer has a providerID")
-    if policy.checks_answers and (event := invalid_metadata(metadata, capabilities)):
+    if not policy.as_upstream and (event := invalid_metadata(metadata, capabilities)):
         return TryAgain(event.message, event)
     if problem := address_problem(node, metadata.addresses):
         return _fail(problem)

@@ -39,6 +39,10 @@ from kubetypes.json_values import JSON
 _AT_ONCE, _WRITTEN_AT_ONCE = 512, 32
 """Nodes that are worked on at a time: each that waits for the cloud shares the next call with the others. And those of
 them that are written, each over a connection of its own."""
+_PAUSES, _UPSTREAM_PAUSES = Pauses(1.0, 300.0), Pauses(0.005, 1000.0)
+"""Seconds of the back-off of one Node."""
+_SKIPPED_AFTER = 300.0
+"""Seconds until a Node that is skipped is worth an Event."""
 _SYNCED = ObjectEvent("Synced", "Node synced successfully", is_warning=False)
 _WANT = frozenset({Want.STATE, Want.METADATA})
 _NO_ANSWER = ProviderError(ErrorCode.UNAVAILABLE, "no answer about this Node")
@@ -61,7 +65,7 @@ class InitializationLoop:
         self._writer, self._reports = parts.writer, parts.reports
         self._policy = policy
         self._slots = asyncio.Semaphore(_WRITTEN_AT_ONCE)
-        self._queue: WorkQueue[str] = WorkQueue("cloud-node", Pauses(policy.first_pause, policy.longest_pause))
+        self._queue: WorkQueue[str] = WorkQueue("cloud-node", _UPSTREAM_PAUSES if policy.as_upstream else _PAUSES)
         self._stopped = asyncio.Event()
 
     @property
@@ -111,7 +115,8 @@ class InitializationLoop:
         return None
 
     async def _ask(self, asked: CloudNode) -> float | None:
-        if self._policy.owned_only and asked.provider_id and not self._provider.capabilities.owns(asked.provider_id):
+        is_foreign = asked.provider_id and not self._provider.capabilities.owns(asked.provider_id)
+        if is_foreign and not self._policy.as_upstream:
             return self._skip(asked, f"its providerID '{asked.provider_id}' is not of this cloud")
         answers = await self._provider.ask_instances([asked], _WANT)
         node = self._writer.latest(asked.name)
@@ -138,10 +143,10 @@ class InitializationLoop:
 
     async def _initialize(self, node: CloudNode, decision: Initialize) -> None:
         live: CloudNode | None = node
-        if self._policy.addresses_first:
+        if not self._policy.as_upstream:
             live = await self._write_addresses(node, decision)
         if live and (live := await self._writer.patch(live, lambda node: node_patch(node, decision, self._policy))):
-            if not self._policy.addresses_first:
+            if self._policy.as_upstream:
                 await self._try_addresses(live, decision)
             self._report_success(live, decision)
 
@@ -155,13 +160,13 @@ class InitializationLoop:
             _log.warn("addresses of a new node not written", node=node.name, error=explained)
 
     async def _write_addresses(self, node: CloudNode, decision: Initialize) -> CloudNode | None:
-        by_type = not self._policy.addresses_first
+        by_type = self._policy.as_upstream
         return await self._writer.patch(node, lambda node: address_patch(node, decision.metadata, by_type), "status")
 
     def _report_success(self, node: CloudNode, decision: Initialize) -> None:
         seconds = max(0.0, time.time() - node.created_at)
         self._forget(node.name)
-        self._reports.meter.node_initialized(seconds)
+        self._reports.count_initialization(seconds)
         self._reports.record(node, _SYNCED)
         provider_id = self._reports.mask(node.provider_id)
         _log.info("node initialized", node=node.name, provider_id=provider_id, seconds=round(seconds, 1))
@@ -175,13 +180,13 @@ class InitializationLoop:
             _log.info("node skipped", node=node.name, reason=why)
         self.skipped.add(node.name)
         self.problems[node.name] = why
-        if not self._policy.reports_problems:
+        if self._policy.as_upstream:
             return None
         waited = time.time() - node.created_at
-        if waited < self._policy.skipped_after:
-            return min(self._policy.skipped_after - waited, self._policy.skipped_after)  # a clock may be set back
+        if waited < _SKIPPED_AFTER:
+            return min(_SKIPPED_AFTER - waited, _SKIPPED_AFTER)  # a clock may be set back
         self._reports.record(node, ObjectEvent("NodeSkipped", f"not initialised: {why}"))
-        return self._policy.skipped_after
+        return _SKIPPED_AFTER
 
     def _note(self, node: CloudNode, problem: str, event: ObjectEvent | None) -> None:
         self.skipped.discard(node.name)
@@ -189,7 +194,7 @@ class InitializationLoop:
         self._record(node, event)
 
     def _record(self, node: CloudNode, event: ObjectEvent | None) -> None:
-        if event and self._policy.reports_problems:
+        if event and not self._policy.as_upstream:
             self._reports.record(node, event)
 
     def _forget(self, name: str) -> None:

@@ -39,8 +39,8 @@ class LifecyclePolicy:
     """How careful deletions are.
 
     `period`: seconds between two passes. `confirmations`: answers in a row. `min_age`: seconds. `max_per_pass`: 0 is
-    any number. `max_ratio`: the share of Nodes that may be gone at once. `needs_witness`: condition 3. `owned_only`:
-    only Nodes whose providerID is of this cloud. `reports_problems`: record an Event if the cloud refuses the
+    any number. `max_ratio`: the share of Nodes that may be gone at once. `as_upstream`: as Kubernetes' own
+    manager, without condition 3, also for Nodes of other clouds, and without an Event if the cloud refuses the
     credentials.
     """
 
@@ -50,23 +50,8 @@ class LifecyclePolicy:
     max_per_pass: int = 1
     max_ratio: float = 0.2
     dry_run: bool = False
-    needs_witness: bool = True
-    owned_only: bool = True
     out_of_service_taint: bool = False
-    reports_problems: bool = True
-
-
-UPSTREAM_LIFECYCLE = LifecyclePolicy(
-    period=5.0,
-    confirmations=1,
-    min_age=0.0,
-    max_per_pass=0,
-    max_ratio=1.0,
-    needs_witness=False,
-    owned_only=False,
-    reports_problems=False,
-)
-"""As Kubernetes' own manager does it."""
+    as_upstream: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +179,7 @@ def _general_obstacle(
 ) -> tuple[str, bool]:
     """Why no Node at all may be deleted; and whether that is because too many are gone."""
     exist = (InstanceState.RUNNING, InstanceState.SHUTDOWN)
-    if policy.needs_witness and not any(state in exist for state in states.values()):
+    if not policy.as_upstream and not any(state in exist for state in states.values()):
         return "the cloud says of no Node that its machine exists", False
     released = {uid for uid, claim in claims.items() if claim.is_released}
     gone = [node for node in nodes if states[node.uid] is InstanceState.NOT_FOUND and not _is_announced(node)]

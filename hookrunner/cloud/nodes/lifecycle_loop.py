@@ -107,7 +107,7 @@ class LifecycleLoop:
         self.problem = describe_unanswered(answers)
         self._pass_log.warn("nodes without an answer", self.problem)
         self._clock.repeat_after(pause_of(answers))
-        if self._policy.reports_problems:
+        if not self._policy.as_upstream:
             self._reports.record_refusal((node for node in asked if not node.ready), answers)
         self._report_held()
         for node in self._decision.delete:
@@ -121,9 +121,7 @@ class LifecycleLoop:
 
     def _is_asked(self, node: CloudNode) -> bool:
         """All of this cloud, since others vouch; for upstream those that are not ready, of any cloud."""
-        if self._policy.owned_only:
-            return self._provider.capabilities.owns(node.provider_id)
-        return not node.ready
+        return not node.ready if self._policy.as_upstream else self._provider.capabilities.owns(node.provider_id)
 
     def _decide(
         self, asked: Sequence[CloudNode], answers: Mapping[str, InstanceAnswer | ProviderError]
@@ -147,7 +145,7 @@ class LifecycleLoop:
             provider_id = self._reports.mask(node.provider_id)
             _log.warn("node would be deleted (dry run)", node=node.name, provider_id=provider_id)
             self._reports.record(node, ObjectEvent("DeletingNode", f"Would delete {_why(node)} (dry run)"))
-            self._reports.meter.node_deleted("dry-run")
+            self._reports.metrics.cloud_node_deletes.inc("dry-run")
             return
         live = self._writer.latest(node.name)
         if not self._nodes.is_current or live is None or live.uid != node.uid or live.ready:
@@ -161,7 +159,7 @@ class LifecycleLoop:
             self._fail_deletion(node, error)
         else:
             _log.warn("node deleted", node=node.name, provider_id=self._reports.mask(node.provider_id))
-            self._reports.meter.node_deleted("deleted")
+            self._reports.metrics.cloud_node_deletes.inc("deleted")
 
     def _fail_deletion(self, node: CloudNode, error: KubeError) -> None:
         self.problem = str(refusals.explain_rights(error, "delete Nodes", refusals.rbac_rule(NODES, ["delete"])))
@@ -169,7 +167,7 @@ class LifecycleLoop:
         self._reports.record(
             node, ObjectEvent("DeletingNodeFailed", f"Failed deleting node {node.name}: {self.problem}")
         )
-        self._reports.meter.node_deleted("failed")
+        self._reports.metrics.cloud_node_deletes.inc("failed")
         claims = note_failure(self._decision.claims, node.uid)
         self._decision = LifecycleDecision(claims, self._decision.candidates, self._decision.taints)
 

@@ -5,7 +5,6 @@ The loops know `NodeReports` alone; the assembly fills it with the recorder of E
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.node_informer import NODES
@@ -13,22 +12,11 @@ from hookrunner.cloud.nodes.pass_answers import Answers, describe_unanswered, re
 from hookrunner.cloud.shown_texts import Mask
 from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike, ObjectEvent
 from hookrunner.log import Logger
+from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.model.resources import ObjectReference
 
 NODE_SOURCE, LIFECYCLE_SOURCE = "cloud-node-controller", "cloud-node-lifecycle-controller"
 """The components that Events of Nodes name, as those of Kubernetes' own manager."""
-
-
-class NodeMeter(Protocol):
-    """Counts what happens to Nodes."""
-
-    def node_initialized(self, seconds: float) -> None:
-        """A Node was initialised, so many seconds after it was created."""
-        ...
-
-    def node_deleted(self, result: str) -> None:
-        """A Node was deleted (`deleted`), could not be (`failed`), or would have been (`dry-run`)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +24,18 @@ class NodeReports:
     """Where a loop of Nodes reports to. `mask` takes the provider's secrets out of what the loop logs."""
 
     recorder: ComponentRecorder
-    meter: NodeMeter
+    metrics: CloudMetrics
     mask: Mask = str
 
     def record(self, node: CloudNode, event: EventLike) -> None:
         """Record an Event about a Node. It is about the one with this UID, also if another has its name by now."""
         self.recorder.record(ObjectReference(NODES.api_version, NODES.kind, "", node.name, node.uid), event)
+
+    def count_initialization(self, seconds: float) -> None:
+        """A Node was initialised, so many seconds after it was created: also under upstream's two names."""
+        self.metrics.cloud_node_init_seconds.observe(seconds)
+        self.metrics.cloud_provider_taint_removal_delay_seconds.observe(seconds)
+        self.metrics.initial_node_sync_delay_seconds.observe(seconds)
 
     def record_refusal(self, nodes: Iterable[CloudNode], answers: Answers) -> None:
         """Record that the cloud refuses the credentials, if it does: one Event about the first of these Nodes, which

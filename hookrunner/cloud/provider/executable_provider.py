@@ -24,11 +24,12 @@ from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.capability_watch import CapabilityWatch
 from hookrunner.cloud.provider.instance_batches import InstanceBatches
-from hookrunner.cloud.provider.provider_calls import CallMetrics, ProviderCalls
+from hookrunner.cloud.provider.provider_calls import ProviderCalls
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.verb_calls import VerbCalls
 from hookrunner.cloud.provider.wire_requests import RouteChanges
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
+from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.process.children import Children
 
 
@@ -36,7 +37,7 @@ class ExecutableProvider:
     """What the loops of Nodes, load balancers and routes ask. `calls` shows the last calls and the pause, `condition`
     is for `/readyz`."""
 
-    def __init__(self, program: ProviderProgram, children: Children, metrics: CallMetrics) -> None:
+    def __init__(self, program: ProviderProgram, children: Children, metrics: CloudMetrics) -> None:
         self.calls = ProviderCalls(program, children, metrics)
         self._verbs = VerbCalls(self.calls)
         self._watch = CapabilityWatch(program, self.calls, self._verbs.adopt)

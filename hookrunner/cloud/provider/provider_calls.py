@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 from uuid import uuid4
 
 from hookrunner.cloud.answers import CloudCapabilities, ErrorCode, Interface, ProviderError
@@ -22,18 +21,13 @@ from hookrunner.cloud.provider.serve_transport import ServeTransport
 from hookrunner.cloud.provider.verbs import CAPABILITIES
 from hookrunner.cloud.provider.wire_answers import result_of
 from hookrunner.cloud.provider.wire_requests import CallRequest
+from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON
 
 DONE = "OK"
 """The code of a call that succeeded, for metrics and views."""
 _REMEMBERED = 50
-
-
-class CallMetrics(Protocol):
-    """Takes what a call has come to. `code` is an `ErrorCode` or `DONE`."""
-
-    def called(self, verb: str, code: str, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +44,7 @@ class CallRecord:
 class ProviderCalls:
     """The one way to the program. `recent` has the last calls, the oldest first."""
 
-    def __init__(self, program: ProviderProgram, children: Children, metrics: CallMetrics) -> None:
+    def __init__(self, program: ProviderProgram, children: Children, metrics: CloudMetrics) -> None:
         self._program = program
         self._process = ProcessTransport(program, children)
         self.serve = ServeTransport(program, children)
@@ -113,4 +107,5 @@ class ProviderCalls:
     def _remember(self, verb: str, began_at: float, seconds: float, error: ProviderError | None) -> None:
         code, message = (error.code.value, error.reason) if error else (DONE, "")
         self.recent.append(CallRecord(verb, began_at, seconds, code, message))
-        self._metrics.called(verb, code, seconds)
+        self._metrics.cloud_provider_calls.inc(verb, code)
+        self._metrics.cloud_provider_call_seconds.observe(seconds, verb)

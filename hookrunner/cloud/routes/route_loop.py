@@ -103,7 +103,7 @@ class RouteLoop:
             batch = await changes.next_batch()
             with_addresses = self._provider.capabilities.route_node_addresses
             matters = any(changes_routes(self._planned.get(one.name), one.after, with_addresses) for one in batch)
-            if matters and self._has_planned and self._policy.follows_nodes:
+            if matters and self._has_planned and not self._policy.as_upstream:
                 self._wanted.set()
 
     async def _pass(self) -> float:
@@ -114,7 +114,7 @@ class RouteLoop:
         try:
             routes = await self._provider.list_routes()
         except ProviderError as error:
-            if error.code is ErrorCode.UNAUTHENTICATED and self._policy.reports_problems:
+            if error.code is ErrorCode.UNAUTHENTICATED and not self._policy.as_upstream:
                 self._reports.report_refusal(self._nodes, error)
             return self._fail(error)
         if not await self._nodes.wait_for_view(self._stopped):
@@ -123,7 +123,7 @@ class RouteLoop:
         results = await self._apply(plan)
         failures = [(route, error) for route, error in zip(plan.create, results.create, strict=True) if error]
         invalid = {route for route, error in failures if error.code is ErrorCode.INVALID}
-        self._refused = plan.refused | (invalid if self._policy.waits_if_invalid else set())
+        self._refused = plan.refused | (set() if self._policy.as_upstream else invalid)
         await self._write_conditions(nodes, plan, [route for route, _ in failures])
         pauses = (error.pause for _, error in failures if error.pause is not None)
         return min([self._policy.period, *pauses])

@@ -25,31 +25,18 @@ class RoutePolicy:
     in which no change of Nodes begins another. `keeps_foreign_condition`: leave a `NetworkUnavailable` alone that
     another controller has set to False.
 
-    The last five are where upstream differs: changes of Nodes begin a pass; nothing is deleted while no Node has a Pod
-    network; of two Nodes with the same network the older keeps the route; after `Invalid` a route is not tried again
-    until it changes; that the cloud refuses the credentials for the list of routes is an Event.
+    Changes of Nodes begin a pass; nothing is deleted while no Node has a Pod network; of two Nodes with the same
+    network the older keeps the route; after `Invalid` a route is not tried again until it changes; that the cloud
+    refuses the credentials for the list of routes is an Event. `as_upstream`: none of this, as in Kubernetes' own
+    manager.
     """
 
     cluster_cidrs: tuple[Network, ...] = ()
     period: float = 60.0
     shortest_gap: float = 10.0
     keeps_foreign_condition: bool = False
-    follows_nodes: bool = True
-    needs_networks: bool = True
-    oldest_keeps_network: bool = True
-    waits_if_invalid: bool = True
-    reports_problems: bool = True
+    as_upstream: bool = False
 
-
-UPSTREAM_ROUTES = RoutePolicy(
-    period=10.0,
-    follows_nodes=False,
-    needs_networks=False,
-    oldest_keeps_network=False,
-    waits_if_invalid=False,
-    reports_problems=False,
-)
-"""As Kubernetes' own manager does it."""
 
 PodNetwork: TypeAlias = tuple[str, str]
 """The name of a Node, and one of its networks."""
@@ -102,11 +89,11 @@ class _Draft:
 def plan_routes(view: RouteView, policy: RoutePolicy) -> RoutePlan:
     """What is created and deleted, so that each network has its route."""
     networks, duplicates = ClusterNetworks(policy.cluster_cidrs), tuple(_find_duplicates(view.nodes))
-    losers = {(one.node, one.cidr) for one in duplicates if policy.oldest_keeps_network and one.keeper != one.node}
+    losers = {(one.node, one.cidr) for one in duplicates if not policy.as_upstream and one.keeper != one.node}
     draft = _Draft({key: route for key, route in _wanted_routes(view.nodes) if key not in losers})
     for route in view.routes:
         _judge(route, draft, networks, view.with_addresses)
-    if policy.needs_networks and not any(node.pod_cidrs for node in view.nodes):
+    if not policy.as_upstream and not any(node.pod_cidrs for node in view.nodes):
         draft.delete.clear()
     missing = [route for key, route in draft.wanted.items() if key not in draft.kept]
     return RoutePlan(
@@ -115,7 +102,7 @@ def plan_routes(view: RouteView, policy: RoutePolicy) -> RoutePlan:
         kept=frozenset(draft.kept),
         owners=frozenset(route.target_node for route in view.routes),
         refused=view.refused.intersection(missing),
-        duplicates=duplicates if policy.oldest_keeps_network else (),
+        duplicates=() if policy.as_upstream else duplicates,
     )
 
 

@@ -21,29 +21,16 @@ from kubetypes.json_values import JSON
 class ServicePolicy:
     """How load balancers are kept. `resync_period`: seconds after which each is ensured again, 0 for never.
 
-    The last four are where upstream differs: finalizers of other classes are spared; `lb-get` is asked before a
-    deletion and after an update that failed; after `Invalid` nothing is tried until the Service changes; load balancers
-    are updated when the cluster autoscaler is about to take a Node away.
+    `as_upstream`: as Kubernetes' own manager, which does not spare finalizers of other classes, asks `lb-get` before a
+    deletion and after an update that failed, tries again after `Invalid`, and does not update load balancers when the
+    cluster autoscaler is about to take a Node away.
     """
 
     concurrent_syncs: int = 4
     load_balancer_class: str = ""
     unclassed: bool = True
     resync_period: float = 0.0
-    spares_other_classes: bool = True
-    looks_first: bool = False
-    waits_if_invalid: bool = True
-    follows_autoscaler: bool = True
-
-
-UPSTREAM_SERVICES = ServicePolicy(
-    concurrent_syncs=1,
-    spares_other_classes=False,
-    looks_first=True,
-    waits_if_invalid=False,
-    follows_autoscaler=False,
-)
-"""As Kubernetes' own manager does it."""
+    as_upstream: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +88,7 @@ def wants_balancer(service: CloudService, policy: ServicePolicy) -> bool:
 def needs_cleanup(service: CloudService, policy: ServicePolicy) -> bool:
     """Does it wait for its load balancer to be deleted?"""
     is_over = service.is_deleting or not service.is_load_balancer
-    return service.has_finalizer and is_over and (is_ours(service, policy) or not policy.spares_other_classes)
+    return service.has_finalizer and is_over and (is_ours(service, policy) or policy.as_upstream)
 
 
 def needs_update(before: CloudService, after: CloudService, policy: ServicePolicy) -> bool:
@@ -172,7 +159,7 @@ def _decide_unwanted(service: CloudService, old: CloudService | None, policy: Se
     """It lost its load balancer between two looks, and perhaps another manager has it now, with its finalizer."""
     if old is None:
         return ServiceDecision(ServiceAction.NOTHING, service)
-    is_free = is_ours(service, policy) or not policy.spares_other_classes
+    is_free = is_ours(service, policy) or policy.as_upstream
     if is_free:
         return ServiceDecision(ServiceAction.CLEAN_UP, service)
     return ServiceDecision(ServiceAction.DELETE_OLD, old)

@@ -118,7 +118,7 @@ class ServiceLoop:
     async def _compare_nodes(self, changes: NodeSubscription) -> None:
         """After a change of Nodes, give each load balancer its nodes that has others. One that is being ensured looks
         again when that is done; one whose last attempt failed takes the nodes of its next one."""
-        follows = self._policy.follows_autoscaler
+        follows = not self._policy.as_upstream
         while True:
             batch = await changes.next_batch()
             if any(changes_backends(change.before, change.after, follows) for change in batch):
@@ -220,7 +220,7 @@ class ServiceLoop:
         balancer that cannot be updated can perhaps be ensured."""
         is_invalid = isinstance(error, ProviderError) and error.code is ErrorCode.INVALID
         about_service = decision.action in (ServiceAction.ENSURE, ServiceAction.CLEAN_UP)
-        return is_invalid and about_service and self._policy.waits_if_invalid
+        return is_invalid and about_service and not self._policy.as_upstream
 
     def _report(
         self, decision: ServiceDecision, backends: tuple[CloudNode, ...], error: ProviderError | KubeError

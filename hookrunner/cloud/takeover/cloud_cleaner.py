@@ -18,7 +18,6 @@ from functools import partial
 
 from hookrunner import log
 from hookrunner.cloud.answers import Interface, ProviderError
-from hookrunner.cloud.cloud_meters import CallMeter
 from hookrunner.cloud.cloud_policies import service_policy
 from hookrunner.cloud.leader_terms import make_elector
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
@@ -163,8 +162,8 @@ async def assemble_cleaner(
             fenced = FencedClient(credentials, meter, lambda: elector.is_leader, writer)
             writer = await stack.enter_async_context(fenced)
         events = EventRecorder(client, mask=program.masked)
-        looks_first = service_policy(settings).looks_first
-        provider = ExecutableProvider(program, children, CallMeter(metrics))
+        looks_first = service_policy(settings).as_upstream
+        provider = ExecutableProvider(program, children, metrics)
         watches = Watches(client, Discovery(client), metrics, settings.kube.watch_idle_timeout)
         services = ServiceInformer(watches)
         reports = ServiceReports(events.source(SERVICE_SOURCE), metrics, program.masked)

@@ -5,6 +5,7 @@
 The cloud is an object, and the time is that of the clock.
 """
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,7 +50,7 @@ class NodesOnServer:
         watches = Watches(self.client, Discovery(self.client), self.metrics, idle=75.0)
         self.nodes = NodeInformer(watches)
         self.writer = NodeWriter(self.client, self.nodes)
-        parts = NodeLoopParts(self.nodes, self.cloud, self.writer, NodeReports(self, self))
+        parts = NodeLoopParts(self.nodes, self.cloud, self.writer, NodeReports(self, self.metrics))
         self.lifecycle = LifecycleLoop(parts, replace(LifecyclePolicy(), period=0.05, min_age=0.0))
         self.runs = (
             self.nodes.follow,
@@ -60,12 +61,6 @@ class NodesOnServer:
 
     def record(self, about: ObjectReference, event: EventLike) -> None:
         self.reasons.append((about.name, event.reason))
-
-    def node_initialized(self, seconds: float) -> None:
-        assert seconds < 60
-
-    def node_deleted(self, result: str) -> None:
-        assert result == "deleted"
 
     async def create(self, document: Any) -> None:
         """A Node as its kubelet makes it: with its status in the same request."""
@@ -94,6 +89,15 @@ async def follow_nodes(world: NodesOnServer) -> None:
         await hold_and_release(world)
         await check_preconditions(world)
         assert not any(task.done() for task in tasks)
+    check_counts(world.metrics)
+
+
+def check_counts(metrics: Metrics) -> None:
+    text = metrics.exposition().decode()
+    assert set(re.findall(r'^cloud_node_deletes_total{result="(.+)"}', text, re.MULTILINE)) == {"deleted"}
+    seconds = re.search(r"^cloud_node_init_seconds_sum (.+)$", text, re.MULTILINE)
+    assert seconds
+    assert float(seconds[1]) < 60
 
 
 async def initialize(world: NodesOnServer) -> None:

@@ -1,6 +1,7 @@
 """What the loops of Nodes live in: an API server, a cloud and a view of the Nodes, all in one event loop."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from hookrunner.cloud.nodes.node_informer import NodeInformer
 from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import EventLike
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import ObjectReference
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
@@ -18,17 +20,17 @@ from tests.cloud.fake_cloud import FakeCloud
 
 @dataclass
 class NodeWorld:
-    """`events` are the Events as (Node, reason, message); `counted` what the meter has counted."""
+    """`events` are the Events as (Node, reason, message); `counted` what the metrics have."""
 
     api: FakeApi = field(default_factory=FakeApi)
     cloud: FakeCloud = field(default_factory=FakeCloud)
     events: list[tuple[str, str, str]] = field(default_factory=list)
-    counted: list[str] = field(default_factory=list)
+    metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
         self.nodes = NodeInformer(self.api)
         self.writer = NodeWriter(self.api.client, self.nodes)
-        self.reports = NodeReports(self, self)
+        self.reports = NodeReports(self, self.metrics)
 
     @property
     def parts(self) -> NodeLoopParts:
@@ -38,11 +40,14 @@ class NodeWorld:
     def record(self, about: ObjectReference, event: EventLike) -> None:
         self.events.append((about.name, event.reason, event.message))
 
-    def node_initialized(self, seconds: float) -> None:
-        self.counted.append("initialized")
-
-    def node_deleted(self, result: str) -> None:
-        self.counted.append(result)
+    @property
+    def counted(self) -> list[str]:
+        """`initialized` for each Node that was, and what became of each deletion."""
+        text = self.metrics.exposition().decode()
+        initialized = re.findall(r"^hookrunner_cloud_node_init_seconds_count (\d+)$", text, re.MULTILINE)
+        deleted = re.findall(r'^hookrunner_cloud_node_deletes_total{result="(.+)"} (\d+)$', text, re.MULTILINE)
+        pairs = [*(("initialized", number) for number in initialized), *deleted]
+        return [word for word, number in pairs for _ in range(int(number))]
 
     def reasons(self, name: str = "a") -> list[str]:
         """The reasons of the Events of a Node."""

@@ -14,7 +14,7 @@ from hookrunner.cloud.answers import (
     NodeAddress,
     ProviderError,
 )
-from hookrunner.cloud.nodes.address_loop import UPSTREAM_ADDRESSES, AddressLoop, AddressPolicy
+from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
 from hookrunner.cloud.nodes.node_addresses import PROVIDED_NODE_IP
 from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE
 from hookrunner.cloud.provider import verbs
@@ -23,6 +23,7 @@ from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
+from tests.cloud.upstream_policies import UPSTREAM_ADDRESSES
 
 pytestmark = pytest.mark.looptime
 

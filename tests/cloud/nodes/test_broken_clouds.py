@@ -15,7 +15,7 @@ import pytest
 
 from hookrunner.cloud.answers import InstanceAnswer, ProviderError, Want
 from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, CloudNode
-from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
+from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of, unavailable
@@ -26,6 +26,7 @@ from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.node_samples import node
 from tests.cloud.nodes.node_world import NodeWorld
+from tests.cloud.upstream_policies import UPSTREAM_LIFECYCLE
 from tests.tables import each
 
 pytestmark = pytest.mark.looptime

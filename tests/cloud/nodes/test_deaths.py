@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
-from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
+from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
-from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
+from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.provider import verbs
 from hookrunner.kube.client import ApiCall
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
+from tests.cloud.upstream_policies import UPSTREAM_INITIALIZATION, UPSTREAM_LIFECYCLE
 
 pytestmark = pytest.mark.looptime
 

@@ -16,7 +16,6 @@ from hookrunner.cloud.answers import (
     ProviderError,
 )
 from hookrunner.cloud.nodes.initialization import (
-    UPSTREAM_INITIALIZATION,
     AwaitChange,
     InitializationDecision,
     InitializationPolicy,
@@ -30,6 +29,7 @@ from hookrunner.cloud.nodes.initialization import (
 from hookrunner.cloud.nodes.node_addresses import PROVIDED_NODE_IP
 from hookrunner.cloud.nodes.node_labels import ZONE
 from tests.cloud.node_samples import KUBELET_TAINT, NOT_READY_TAINT, new_node, node, projected
+from tests.cloud.upstream_policies import UPSTREAM_INITIALIZATION
 from tests.tables import each
 
 SIM = CloudCapabilities("sim", ("sim://",), (Interface.INSTANCES,))

@@ -10,7 +10,7 @@ import pytest
 
 from hookrunner.cloud.answers import ErrorCode, InstanceState, Interface, NodeAddress, ProviderError
 from hookrunner.cloud.nodes.cloud_node import UNINITIALIZED
-from hookrunner.cloud.nodes.initialization import UPSTREAM_INITIALIZATION, InitializationPolicy
+from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE
 from hookrunner.cloud.provider import verbs
@@ -19,6 +19,7 @@ from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import NOT_READY_TAINT, new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
+from tests.cloud.upstream_policies import UPSTREAM_INITIALIZATION
 from tests.fakes.cluster import settle
 
 pytestmark = pytest.mark.looptime

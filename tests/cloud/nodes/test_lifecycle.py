@@ -14,7 +14,6 @@ from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, CloudNode
 from hookrunner.cloud.nodes.lifecycle import (
     OUT_OF_SERVICE_TAINT,
     SHUTDOWN_TAINT,
-    UPSTREAM_LIFECYCLE,
     DeletionClaim,
     LifecycleDecision,
     LifecyclePolicy,
@@ -26,6 +25,7 @@ from hookrunner.cloud.nodes.lifecycle import (
     taint_patch,
 )
 from tests.cloud.node_samples import NOT_READY_TAINT, node, projected
+from tests.cloud.upstream_policies import UPSTREAM_LIFECYCLE
 from tests.tables import each
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC).timestamp()

@@ -9,7 +9,7 @@ import pytest
 
 from hookrunner.cloud.answers import ErrorCode, InstanceState, ProviderError
 from hookrunner.cloud.nodes.cloud_node import SHUTDOWN
-from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
+from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.provider import verbs
 from hookrunner.errors import Conflict, Denied, Unreachable
@@ -17,6 +17,7 @@ from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import node
 from tests.cloud.nodes.node_world import NodeWorld
+from tests.cloud.upstream_policies import UPSTREAM_LIFECYCLE
 
 pytestmark = pytest.mark.looptime
 

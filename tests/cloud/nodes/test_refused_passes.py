@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, InstanceState, ProviderError
-from hookrunner.cloud.nodes.address_loop import UPSTREAM_ADDRESSES, AddressLoop, AddressPolicy
-from hookrunner.cloud.nodes.lifecycle import UPSTREAM_LIFECYCLE, LifecyclePolicy
+from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
+from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.nodes.pass_answers import Answers, pause_of
 from hookrunner.cloud.provider import verbs
 from tests.cloud.node_samples import node
 from tests.cloud.nodes.node_world import NodeWorld
+from tests.cloud.upstream_policies import UPSTREAM_ADDRESSES, UPSTREAM_LIFECYCLE
 
 EXPIRED = ProviderError(ErrorCode.UNAUTHENTICATED, "the token has expired")
 PENDING = ProviderError(ErrorCode.PENDING, "listing machines", 3.0)

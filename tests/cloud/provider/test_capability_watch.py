@@ -14,22 +14,18 @@ from hookrunner.cloud.provider.cloud_verb import CloudVerb, Q, R
 from hookrunner.cloud.provider.provider_calls import ProviderCalls
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.wire_answers import unavailable
+from hookrunner.metrics.names import Metrics
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 
 pytestmark = pytest.mark.looptime
 
 
-class Uncounted:
-    def called(self, verb: str, code: str, seconds: float) -> None:
-        """Nothing is counted."""
-
-
 class Program(ProviderCalls):
     """Answers at once, or fails; notes when it was asked."""
 
     def __init__(self, program: ProviderProgram) -> None:
-        super().__init__(program, Children(Patience()), Uncounted())
+        super().__init__(program, Children(Patience()), Metrics())
         self.asked: list[float] = []
         self.failure = ""
         self.name = "sim"

@@ -29,6 +29,8 @@ from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.verbs import BY_NAME
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.series import Counter
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON
@@ -49,14 +51,17 @@ SERVICE = LoadBalancerRequest({"metadata": {"name": "web", "uid": "u1"}}, "a1")
 NODE = CloudNode("n1", "uid-n1", "sim://n1", {"a": "b"}, {}, (), (), (), 0.0, True, False, False, None)
 
 
-class Counted:
-    """Metrics that remember, and that can be waited for."""
+class Counted(Counter):
+    """Calls as the metrics count them: they are remembered, and can be waited for."""
 
     def __init__(self) -> None:
+        super().__init__("hookrunner_cloud_provider_calls_total", "", ("verb", "code"))
         self.calls: list[tuple[str, str]] = []
         self._codes: asyncio.Queue[str] = asyncio.Queue()
 
-    def called(self, verb: str, code: str, seconds: float) -> None:
+    def inc(self, *labels: str) -> None:
+        super().inc(*labels)
+        verb, code = labels
         self.calls.append((verb, code))
         self._codes.put_nowait(code)
 
@@ -77,7 +82,8 @@ class Cloud:
         self.program.write_text(PROGRAM.format(python=sys.executable))
         self.program.chmod(0o755)
         self.answers: dict[str, JSON] = {"capabilities": {"result": {"providerName": "sim", "interfaces": EVERYTHING}}}
-        self.metrics = Counted()
+        self.metrics, self.families = Counted(), Metrics()
+        vars(self.families)["cloud_provider_calls"] = self.metrics
 
     def answer(self, **answers: JSON) -> None:
         """`lb_get={...}` is the answer to `lb-get`."""
@@ -92,7 +98,7 @@ class Cloud:
     async def running(self) -> AsyncIterator[ExecutableProvider]:
         variables = {"PATH": os.defpath, "CLOUD_CONFIG": str(self._config)}
         program = ProviderProgram(self.program, variables, frozenset(["hunter22"]), timeout=20.0)
-        provider = ExecutableProvider(program, Children(Patience()), self.metrics)
+        provider = ExecutableProvider(program, Children(Patience()), self.families)
         running = asyncio.create_task(provider.run())
         try:
             yield provider
@@ -287,6 +293,11 @@ async def test_a_result_of_another_shape_counts_as_unavailable_and_hides_secrets
         records = [(record.verb, record.code) for record in provider.calls.recent]
     assert records[1:] == [("lb-ensure", "Unavailable"), ("lb-get", "Invalid")]
     assert cloud.metrics.calls == records
+    assert {
+        'hookrunner_cloud_provider_calls_total{code="OK",verb="capabilities"} 1',
+        'hookrunner_cloud_provider_calls_total{code="Unavailable",verb="lb-ensure"} 1',
+        'hookrunner_cloud_provider_call_seconds_count{verb="lb-ensure"} 1',
+    } - set(cloud.families.exposition().decode().splitlines()) == set()
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from simcloud_lib.faults import MISBEHAVIOURS
 from hookrunner.cloud.answers import InstanceState, ProviderError, Want
 from hookrunner.cloud.provider.executable_provider import ExecutableProvider
 from hookrunner.cloud.provider.provider_program import ProviderProgram
+from hookrunner.metrics.names import Metrics
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from tests.cloud.checks.sample_provider import nodes_of
@@ -27,11 +28,6 @@ WORKERS = ["worker-1", "worker-2", "worker-3"]
 HARMLESS = {"process": {"child", "strangers"}, "serve": {"child", "strangers", "two-documents"}}
 """Misbehaviours that spoil no entry of a worker, by the way of asking: of two documents on two lines the first is the
 answer. `all-gone` is well formed: the loops must not believe it."""
-
-
-class Quiet:
-    def called(self, verb: str, code: str, seconds: float) -> None:
-        """Nothing is counted."""
 
 
 class Simcloud:
@@ -49,7 +45,7 @@ class Simcloud:
     async def provider(self) -> AsyncIterator[ExecutableProvider]:
         program = ProviderProgram(SIMCLOUD, self._environment, timeout=4.0)
         children = Children(Patience())
-        provider = ExecutableProvider(program, children, Quiet())
+        provider = ExecutableProvider(program, children, Metrics())
         running = asyncio.create_task(provider.run())
         try:
             async with asyncio.timeout(30):

@@ -10,18 +10,14 @@ from hookrunner.cloud.provider.provider_calls import ProviderCalls
 from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.verb_calls import VerbCalls
 from hookrunner.cloud.provider.verbs import LB_LIST, ROUTES_LIST
+from hookrunner.metrics.names import Metrics
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 
 
-class Uncounted:
-    def called(self, verb: str, code: str, seconds: float) -> None:
-        """Nothing is counted."""
-
-
 @pytest.fixture
 def calls() -> ProviderCalls:
-    return ProviderCalls(ProviderProgram(Path("/missing"), {}), Children(Patience()), Uncounted())
+    return ProviderCalls(ProviderProgram(Path("/missing"), {}), Children(Patience()), Metrics())
 
 
 async def test_no_verb_is_called_before_capabilities_are_known(calls: ProviderCalls) -> None:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from hookrunner.cloud.routes.route_plan import UPSTREAM_ROUTES, RoutePolicy
+from hookrunner.cloud.routes.route_plan import RoutePolicy
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.mortal_parts import Death, MortalApi, MortalCloud
 from tests.cloud.routes.route_samples import CLUSTER, route, with_networks
 from tests.cloud.routes.route_world import APPLY, RouteWorld
+from tests.cloud.upstream_policies import UPSTREAM_ROUTES
 
 pytestmark = pytest.mark.looptime
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from hookrunner.cloud.answers import ErrorCode, Interface, ProviderError, RouteResults
-from hookrunner.cloud.routes.route_plan import UPSTREAM_ROUTES
 from hookrunner.errors import Denied
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.fake_cloud import EVERYTHING, FakeCloud
 from tests.cloud.routes.route_samples import CLUSTER, route, with_networks
 from tests.cloud.routes.route_world import APPLY, LIST, RouteWorld
+from tests.cloud.upstream_policies import UPSTREAM_ROUTES
 
 pytestmark = pytest.mark.looptime
 

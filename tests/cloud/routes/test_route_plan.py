@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hookrunner.cloud.answers import CloudRoute
 from hookrunner.cloud.routes.pod_networks import ClusterNetworks, normalize_cidr
 from hookrunner.cloud.routes.route_plan import (
-    UPSTREAM_ROUTES,
     RoutePlan,
     RoutePolicy,
     RouteView,
@@ -21,6 +20,7 @@ from hookrunner.cloud.routes.route_plan import (
 )
 from tests.cloud.node_samples import projected
 from tests.cloud.routes.route_samples import CLUSTER, nodes_of, route, with_networks
+from tests.cloud.upstream_policies import UPSTREAM_ROUTES
 from tests.tables import each
 
 OURS = RoutePolicy(CLUSTER)

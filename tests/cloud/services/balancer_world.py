@@ -59,7 +59,7 @@ class BalancerWorld:
         """A loop and what it reads."""
         services, nodes = ServiceInformer(self.api), NodeInformer(self.api)
         writer = ServiceWriter(self.api.client)
-        actions = BalancerActions(services, self.cloud, writer, self.reports, self.policy.looks_first)
+        actions = BalancerActions(services, self.cloud, writer, self.reports, self.policy.as_upstream)
         return ServiceLoop(services, nodes, actions, self.reports, self.policy), services, nodes
 
     @asynccontextmanager

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.provider.cloud_verb import CloudVerb
 from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
-from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES, ServicePolicy
+from hookrunner.cloud.services.service_decisions import ServicePolicy
 from hookrunner.errors import Conflict
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import node
 from tests.cloud.services.balancer_world import DELETE, ENSURE, UPDATE, BalancerWorld
 from tests.cloud.services.service_samples import service
+from tests.cloud.upstream_policies import UPSTREAM_SERVICES
 
 NAMES = ("one", "two")
 HEALED = 2000

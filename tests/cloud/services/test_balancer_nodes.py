@@ -7,10 +7,10 @@ import pytest
 from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.services.backends import AUTOSCALER_TAINT, EXCLUDED
-from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES
 from tests.cloud.node_samples import node
 from tests.cloud.services.balancer_world import ENSURE, GET, UPDATE, BalancerWorld
 from tests.cloud.services.service_samples import service
+from tests.cloud.upstream_policies import UPSTREAM_SERVICES
 
 pytestmark = pytest.mark.looptime
 

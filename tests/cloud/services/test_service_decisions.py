@@ -7,7 +7,6 @@ from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.services.backends import identify_backends
 from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
 from hookrunner.cloud.services.service_decisions import (
-    UPSTREAM_SERVICES,
     BalancerRecord,
     ServiceAction,
     ServicePolicy,
@@ -22,6 +21,7 @@ from hookrunner.cloud.services.service_decisions import (
 from tests.cloud.node_samples import node
 from tests.cloud.node_samples import projected as projected_node
 from tests.cloud.services.service_samples import PORT, kept, projected, service
+from tests.cloud.upstream_policies import UPSTREAM_SERVICES
 from tests.tables import each
 
 OURS = ServicePolicy()

@@ -8,13 +8,14 @@ import pytest
 
 from hookrunner.cloud.answers import ErrorCode, Ingress, ProviderError
 from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
-from hookrunner.cloud.services.service_decisions import UPSTREAM_SERVICES, ServicePolicy
+from hookrunner.cloud.services.service_decisions import ServicePolicy
 from hookrunner.cloud.services.service_loop import until_resync
 from hookrunner.errors import Conflict, NotFound
 from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import node
 from tests.cloud.services.balancer_world import DELETE, ENSURE, GET, UPDATE, BalancerWorld
 from tests.cloud.services.service_samples import PORT, kept, service
+from tests.cloud.upstream_policies import UPSTREAM_SERVICES
 
 pytestmark = pytest.mark.looptime
 
