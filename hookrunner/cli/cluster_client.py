@@ -9,7 +9,7 @@ import click
 from hookrunner import settings
 from hookrunner.kube.client import Client
 from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
+from hookrunner.kube.credentials import Connection, Credentials, load_connection
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import Settings
@@ -33,8 +33,8 @@ def read_cluster_settings(kube_config: str, kube_context: str) -> Settings:
 
 
 @asynccontextmanager
-async def connect_cluster(loaded: Settings) -> AsyncIterator[Client]:
-    """A client. Raises KubeError, BadKubeConfig."""
+async def connect_cluster(loaded: Settings) -> AsyncIterator[tuple[Client, Connection]]:
+    """A client, and the connection that it has. Raises KubeError, BadKubeConfig."""
     connection = await load_connection(Lookup(loaded.kube))
     async with Client(Credentials(loaded.kube, connection), Requests(Metrics())) as client:
-        yield client
+        yield client, connection

@@ -7,6 +7,7 @@ from shlex import quote
 import click
 
 from hookrunner.cli.output import echo
+from hookrunner.cli.sources import Decorator
 from hookrunner.testing.starters.directory_starters import addon_starter, module_starter
 from hookrunner.testing.starters.hook_starter import KINDS, LANGUAGES, starter
 from hookrunner.testing.starters.provider_starter import LANGUAGES as PROVIDER_LANGUAGES
@@ -26,6 +27,13 @@ def new() -> None:
     """
 
 
+def _in_directory(default: str, what: str) -> Decorator:
+    """Give a command the directory in which it writes."""
+    kind = click.Path(file_okay=False, path_type=Path)
+    text = f"{what}; made if missing."
+    return click.option("--dir", "directory", type=kind, default=default, show_default=True, help=text)
+
+
 @new.command("hook")
 @click.argument("name")
 @click.option(
@@ -38,14 +46,7 @@ def new() -> None:
     show_default=True,
     help="What it is for: to hear of events, or to be asked by the API server.",
 )
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    default="hooks",
-    show_default=True,
-    help="The hooks directory; made if missing.",
-)
+@_in_directory("hooks", "The hooks directory")
 def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:
     """Write a small hook that works, with comments, and its test cases beside it. Nothing is overwritten.
 
@@ -73,14 +74,7 @@ def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:
     type=click.IntRange(0, 999),
     help="Its place among others: lower ones come first. [default: behind all that are there]",
 )
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    default="modules",
-    show_default=True,
-    help="The modules directory; made if missing.",
-)
+@_in_directory("modules", "The modules directory")
 def new_module(name: str, weight: int | None, directory: Path) -> None:
     """Write a module that works and uses every feature, with comments and a README that leads through it: delete what
     you do not need. It is the sample that ships, under the name NAME, which may begin with its weight: 010-web.
@@ -106,14 +100,7 @@ def new_module(name: str, weight: int | None, directory: Path) -> None:
 
 @new.command("addon")
 @click.argument("name")
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    default="addons",
-    show_default=True,
-    help="The addons directory; made if missing.",
-)
+@_in_directory("addons", "The addons directory")
 def new_addon(name: str, directory: Path) -> None:
     """Write a small addon that works, with comments: a kind, a schema, one version of a package, a hook, test cases.
 
@@ -144,14 +131,7 @@ def new_addon(name: str, directory: Path) -> None:
     show_default=True,
     help="Its language.",
 )
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=".",
-    show_default=True,
-    help="Its directory; made if missing.",
-)
+@_in_directory(".", "Its directory")
 def new_provider(name: str, language: str, directory: Path) -> None:
     """Write a small provider of a cloud that works, with comments: it knows three pretend machines. Nothing is
     overwritten.

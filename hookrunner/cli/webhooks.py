@@ -4,22 +4,18 @@ Nothing here asks a running hookrunner: it may be gone, which is when this is ne
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 
 import click
 
 from hookrunner import settings
+from hookrunner.cli.cluster_client import connect_cluster
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import run_to_end
 from hookrunner.cli.start import click_option, given
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
 from hookrunner.kube.writes import ListOptions, ObjectRef
-from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.registration.desired import no_registrations
 from hookrunner.registration.reconcile import Claim, LostRace, WriteStep, next_step, read_registration, take_step
 from hookrunner.registration.removal import LABELLED, find_possible_leftovers
@@ -66,14 +62,6 @@ def _loaded(ctx: click.Context) -> Settings:
     return settings.load(given(ctx), ctx.find_root().info_name or "")
 
 
-@asynccontextmanager
-async def _client(loaded: Settings) -> AsyncIterator[tuple[Client, str]]:
-    """A client of the cluster, and the namespace that its credentials are for."""
-    connection = await load_connection(Lookup(loaded.kube))
-    async with Client(Credentials(loaded.kube, connection), Requests(Metrics())) as client:
-        yield client, connection.namespace
-
-
 @click.group()
 def webhooks() -> None:
     """See and remove what hookrunner has registered in a cluster.
@@ -99,7 +87,7 @@ class _List(click.Command):
 
 async def _list_webhooks(loaded: Settings) -> list[JSON]:
     """All objects that lead to a hookrunner, and the targets of their webhooks."""
-    async with _client(loaded) as (client, _):
+    async with connect_cluster(loaded) as (client, _):
         lists = [
             (kind, await writes.read_list(client, ObjectRef(kind), ListOptions(labels=label)))
             for kind, label in _LABELS.items()
@@ -175,8 +163,8 @@ class _Remove(click.Command):
 
 
 async def _remove(loaded: Settings, dry_run: bool) -> int:
-    async with _client(loaded) as (client, namespace):
-        ours = find_possible_leftovers(client, no_registrations(loaded, namespace))
+    async with connect_cluster(loaded) as (client, connection):
+        ours = find_possible_leftovers(client, no_registrations(loaded, connection.namespace))
         gone = [registration async for registration in ours if await _remove_own(client, registration, dry_run)]
         if not gone:
             echo("nothing of this installation is registered; `hookrunner webhooks list` shows all that are")

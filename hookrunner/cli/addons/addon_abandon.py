@@ -73,7 +73,7 @@ def addon_abandon(target: UnitTarget, kube_config: str, kube_context: str) -> No
 
 async def _abandon(loaded: Settings, addon: str, name: str, namespace: str) -> list[str]:
     """What was done, for a person. Raises BadInput, KubeError, ReleaseFailed."""
-    async with connect_cluster(loaded) as client:
+    async with connect_cluster(loaded) as (client, _):
         target = await _find(client, addon, name, namespace)
         ref = ObjectRef(target.addon.object.resource, target.instance.namespace, name)
         if not target.instance.is_unmanaged:

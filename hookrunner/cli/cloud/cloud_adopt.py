@@ -98,7 +98,7 @@ def _show(adopted: AdoptedNodes, tainted: bool) -> None:
 
 async def _adopt(loaded: Settings, request: AdoptionRequest) -> AdoptedNodes:
     """Taint the Nodes, or only find them. Raises KubeError, BadInput, ClickException."""
-    async with connect_cluster(loaded) as client:
+    async with connect_cluster(loaded) as (client, _):
         try:
             listed = await writes.read_list(client, ObjectRef(NODES))
             found = _find_named(listed["items"], request.names)

@@ -8,15 +8,11 @@ import click
 
 from hookrunner import settings
 from hookrunner.cli.cloud.cloud_start import cloud_flag, read_cloud_settings
+from hookrunner.cli.cluster_client import connect_cluster
 from hookrunner.cli.output import echo, echo_json
 from hookrunner.cli.shared import read_seconds, run_to_end
 from hookrunner.cloud.takeover.cloud_cleaner import CloudCleaner, assemble_cleaner, read_removable
 from hookrunner.errors import BadSetting
-from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup
-from hookrunner.kube.credentials import Credentials, load_connection
-from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.model.status import some
 from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
@@ -69,8 +65,7 @@ class _CloudClean(click.Command):
 
 async def _clean(loaded: Settings, order: CleanOrder) -> int:
     """Show what would go, or take it away. The exit code."""
-    connection = await load_connection(Lookup(loaded.kube))
-    async with Client(Credentials(loaded.kube, connection), Requests(Metrics())) as client:
+    async with connect_cluster(loaded) as (client, connection):
         keys = [service.key for service in await read_removable(client, loaded)]
     if order.output == "text":
         for key in keys:

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookrunner.charts.renderer import Renderer, RenderLimits
+from hookrunner.cli.cluster_client import connect_cluster
 from hookrunner.cli.modules.module_offline import load_settings, read_modules
 from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles
 from hookrunner.cli.shared import run_to_end
 from hookrunner.convergence.runs.diffs import Diffs
 from hookrunner.kube.client import Client
-from hookrunner.kube.cluster_lookup import Lookup, shared
-from hookrunner.kube.credentials import Credentials, load_connection
+from hookrunner.kube.cluster_lookup import shared
 from hookrunner.kube.discovery import Discovery, read_capabilities
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.model.releases import Capabilities, RenderedChart
 from hookrunner.modules.offline import stock_capabilities
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -113,9 +112,7 @@ def _releases(live: _Live, settings: Settings) -> Releases:
 async def _connect(settings: Settings) -> AsyncIterator[_Live]:
     """Raises BadKubeConfig, KubeError."""
     with shared(settings) as settings:
-        connection = await load_connection(Lookup(settings.kube))
-        metrics = Metrics()
-        async with Client(Credentials(settings.kube, connection), Requests(metrics)) as client:
+        async with connect_cluster(settings) as (client, connection):
             discovery = Discovery(client)
-            watches = Watches(client, discovery, metrics, 75.0)
+            watches = Watches(client, discovery, Metrics(), 75.0)
             yield _Live(client, discovery, watches, connection.namespace or "default", settings.hooks.environ)

@@ -35,25 +35,32 @@ class DirectoryStarter:
 
     def write(self) -> None:
         """Make it, whole or not at all. Raises BadInput if it is there already, or cannot be made."""
-        if self.directory.exists():
-            raise BadInput(f"{self.directory} is there already, and nothing was changed; take another name")
-        with ExitStack() as undo:
-            try:
-                self.directory.parent.mkdir(parents=True, exist_ok=True)
-                self.directory.mkdir()
-                undo.callback(shutil.rmtree, self.directory, ignore_errors=True)
-                for text, path in zip(self.files, self.paths, strict=True):
-                    self._make(text, path)
-            except OSError as error:
-                raise BadInput(f"cannot write {error.filename or self.directory}: {error.strerror}") from None
-            undo.pop_all()
+        templates = ((_STARTERS / self.folder / file).read_text("utf-8") for file in self.files)
+        texts = (filled(template, self.words) for template in templates)
+        write_new(dict(zip(self.paths, texts, strict=True)), self.directory)
 
-    def _make(self, template: str, path: Path) -> None:
-        """With the user's umask; a script can be executed."""
-        text = (_STARTERS / self.folder / template).read_text("utf-8")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(0o777 if text.startswith("#!") else 0o666, exist_ok=False)
-        path.write_text(filled(text, self.words), "utf-8")
+
+def write_new(texts: Mapping[Path, str], directory: Path | None = None) -> None:
+    """Make files with these texts, which may all be in a new directory: all or none, with the user's umask; scripts can
+    be executed. A file that another program has made meanwhile is not overwritten. Raises BadInput if one is there
+    already, or the directory, or if one cannot be made."""
+    for path in [directory] if directory else texts:
+        if path.exists():
+            raise BadInput(f"{path} is there already, and nothing was changed; take another name")
+    with ExitStack() as undo:
+        try:
+            if directory:
+                directory.parent.mkdir(parents=True, exist_ok=True)
+                directory.mkdir()
+                undo.callback(shutil.rmtree, directory, ignore_errors=True)
+            for path, text in texts.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch(0o777 if text.startswith("#!") else 0o666, exist_ok=False)
+                undo.callback(path.unlink, missing_ok=True)
+                path.write_text(text, "utf-8")
+        except OSError as error:
+            raise BadInput(f"cannot write {error.filename or next(iter(texts))}: {error.strerror}") from None
+        undo.pop_all()
 
 
 def filled(text: str, words: Mapping[str, str]) -> str:

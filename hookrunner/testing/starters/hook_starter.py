@@ -2,14 +2,13 @@
 
 import re
 import shlex
-from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.cases.case_format import SUFFIX
-from hookrunner.testing.starters.directory_starters import filled
+from hookrunner.testing.starters.directory_starters import filled, write_new
 
 LANGUAGES = {"bash": "sh", "python": "py"}
 """Each with the extension of its files."""
@@ -28,25 +27,11 @@ class Starter:
 
     def write(self) -> None:
         """Make both, the hook executable. Raises BadInput if one is there already, or cannot be made; then none is."""
-        for path in (self.hook, self.tests):
-            if path.exists():
-                raise BadInput(f"{path} is there already, and nothing was changed; take another name")
-        with ExitStack() as undo:
-            try:
-                self.hook.parent.mkdir(parents=True, exist_ok=True)
-                self._make(self.hook, f"{self.kind}.{LANGUAGES[self.language]}.txt", 0o777, undo)
-                self._make(self.tests, f"{self.kind}.test.yaml.txt", 0o666, undo)
-            except OSError as error:
-                raise BadInput(f"cannot write {error.filename or self.hook}: {error.strerror}") from None
-            undo.pop_all()
-
-    def _make(self, path: Path, template: str, mode: int, undo: ExitStack) -> None:
-        """With the user's umask. A file that another program has made meanwhile is not overwritten."""
-        text = (files("hookrunner.testing.starters") / template).read_text("utf-8")
-        path.touch(mode, exist_ok=False)
-        undo.callback(path.unlink)
         named = {"@FILE@": self.hook.name, "@PATH@": shlex.quote(str(self.hook)), "@WEBHOOK@": self._webhook}
-        path.write_text(filled(text, named), "utf-8")
+        templates = {self.hook: LANGUAGES[self.language], self.tests: "test.yaml"}
+        starters = files("hookrunner.testing.starters")
+        texts = {path: (starters / f"{self.kind}.{end}.txt").read_text("utf-8") for path, end in templates.items()}
+        write_new({path: filled(text, named) for path, text in texts.items()})
 
     @property
     def _webhook(self) -> str:

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from hookrunner.errors import BadInput
-from hookrunner.testing.starters.directory_starters import filled
+from hookrunner.testing.starters.directory_starters import filled, write_new
 
 LANGUAGES = {"bash": "sh", "python": "py"}
 """Each with the extension of its text."""
@@ -24,12 +24,5 @@ def write_provider(name: str, language: str, directory: Path) -> Path:
     path = directory / name
     text = (files("hookrunner.testing.starters") / f"provider.{LANGUAGES[language]}.txt").read_text("utf-8")
     shown = shlex.quote(str(path) if "/" in str(path) else f"./{path}")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        path.touch(0o777, exist_ok=False)
-        path.write_text(filled(text, {"@NAME@": name, "@PATH@": shown}), "utf-8")
-    except FileExistsError:
-        raise BadInput(f"{path} is there already, and nothing was changed; take another name") from None
-    except OSError as error:
-        raise BadInput(f"cannot write {error.filename or path}: {error.strerror}") from None
+    write_new({path: filled(text, {"@NAME@": name, "@PATH@": shown})})
     return path
