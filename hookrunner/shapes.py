@@ -90,24 +90,16 @@ _TYPES: dict[type, str] = {
     list: "array",
     dict: "object",
 }
-_WANTED: dict[type, str] = {
-    Text: "string",
-    Flag: "boolean",
-    Integer: "integer",
-    Number: "number",
-    Many: "array",
-    Texts: "object",
-    Table: "object",
+_EXPECTED: dict[type, tuple[str, str]] = {
+    Text: ("string", "write a text, in quotes if it looks like something else"),
+    Flag: ("boolean", "write true or false without quotes"),
+    Integer: ("integer", "write a whole number without quotes"),
+    Number: ("number", "write a number without quotes"),
+    Many: ("array", "write a list: [a, b]"),
+    Texts: ("object", "write keys with texts: {key: text}"),
+    Table: ("object", "write keys with values: {key: value}"),
 }
-_MEND: dict[type, str] = {
-    Text: "write a text, in quotes if it looks like something else",
-    Flag: "write true or false without quotes",
-    Integer: "write a whole number without quotes",
-    Number: "write a number without quotes",
-    Many: "write a list: [a, b]",
-    Texts: "write keys with texts: {key: text}",
-    Table: "write keys with values: {key: value}",
-}
+"""The type of each shape, and what to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +140,8 @@ def check(value: JSON, shape: Shape, path: str = "") -> Iterator[Problem]:
 
 def _check(value: JSON, shape: Shape, path: str) -> Iterator[Problem]:
     if not _is(value, shape):
-        wanted, actual = _WANTED[type(shape)], _TYPES.get(type(value), "object")
-        text = f'must be of type {wanted}: "{actual}"; {_type_advice(value, shape)}'
+        (wanted, advice), actual = _EXPECTED[type(shape)], _TYPES.get(type(value), "object")
+        text = f'must be of type {wanted}: "{actual}"; {_type_advice(value, shape) or advice}'
         yield Problem(path, text + (", or leave the key out" if value is None else ""))
         return
     match shape:
@@ -218,12 +210,13 @@ def _is(value: JSON, shape: Shape) -> bool:
 
 
 def _type_advice(value: JSON, shape: Shape) -> str:
+    """What to write that is better than what all shapes of this type have; empty if there is nothing better."""
     match shape:
         case Many(Text()) if isinstance(value, str):
             return "write a list of one text: [a]"
         case Table(required=required) if required:
             return f"write {{{', '.join(f'{key}: {example}' for key, example in required.items())}}}"
-    return _MEND[type(shape)]
+    return ""
 
 
 def _advice(key: str, shape: Table) -> str:

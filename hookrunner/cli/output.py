@@ -30,10 +30,20 @@ def echo_styled(text: str) -> None:
 
 def echo_json(document: object) -> None:
     """Print a document as JSON."""
+    click.echo(printable_json(to_json(document)))
+
+
+def to_json(document: object) -> str:
+    """A document as JSON for people."""
     # Not at the top: the debug commands, which print an answer as it comes, start faster without it.
     import orjson
 
-    click.echo(printable_json(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+
+
+def to_list(objects: Iterable[object]) -> str:
+    """Objects as a `v1` `List` in JSON, as kubectl reads it."""
+    return to_json({"apiVersion": "v1", "kind": "List", "items": list(objects)})
 
 
 def show(text: str) -> None:

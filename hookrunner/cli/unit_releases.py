@@ -20,7 +20,7 @@ from hookrunner.cli.debug import Sockets, ask
 from hookrunner.cli.modules import module_options
 from hookrunner.cli.modules.module_options import ClusterChoice, ModuleFiles
 from hookrunner.cli.modules.module_targets import of_module
-from hookrunner.cli.output import echo, show
+from hookrunner.cli.output import echo, show, to_list
 from hookrunner.cli.sources import CLUSTER_TIMEOUT, command_of, of_running, require_files, show_difference
 from hookrunner.cli.unit_targets import UnitTarget
 
@@ -148,7 +148,7 @@ def _render_instance(sockets: Sockets, target: UnitTarget, *, diff: bool, output
     text = _render_running(sockets, target, diff=diff)
     if text and output == "json" and not diff:
         # 0.1 s, which only this form needs.
-        from hookrunner.cli.addons.addon_rendering import as_list, to_objects
+        from hookrunner.cli.addons.addon_rendering import to_objects
 
-        text = as_list(to_objects(text))
+        text = to_list(to_objects(text))
     return _show_rendered(text, f"{target} has no objects", diff)

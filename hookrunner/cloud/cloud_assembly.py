@@ -21,7 +21,7 @@ from hookrunner.cloud.cloud_policies import (
     route_policy,
     service_policy,
 )
-from hookrunner.cloud.cloud_status import CloudReports, CloudSources
+from hookrunner.cloud.cloud_status import CloudReports
 from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop, make_elector
 from hookrunner.cloud.nodes.address_loop import AddressLoop
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
@@ -74,7 +74,7 @@ class Cloud:
         self._terms = LeaderTerms(self._provider.follow_capabilities, self._loops_for)
         self._elector = access.elector
         self._tasks: list[asyncio.Task[None]] = []
-        sources = CloudSources(
+        self.status = CloudReports(
             path=str(program.executable),
             provider=self._provider,
             leadership=self._elector or _SoleLeader(),
@@ -85,7 +85,6 @@ class Cloud:
             watches_services=self._watches_services,
             mask=self._mask,
         )
-        self.status = CloudReports(sources)
         self.status.export(parts.metrics)
 
     def start(self, background: Background) -> None:
@@ -135,26 +134,19 @@ class Cloud:
             return False
 
     def _loops_for(self, capabilities: CloudCapabilities) -> dict[str, MakeLoop]:
+        settings = self._settings
         makers: dict[str, MakeLoop] = {}
-        wanted = active_loops(self._settings)
+        wanted = active_loops(settings)
         if NODE in wanted and capabilities.offers(Interface.INSTANCES):
-            makers |= {NODE: self._initialization_loop, f"{NODE} addresses": self._address_loop}
+            makers[NODE] = lambda: InitializationLoop(self._node_parts(NODE_SOURCE), initialization_policy(settings))
+            makers[f"{NODE} addresses"] = lambda: AddressLoop(self._node_parts(NODE_SOURCE), address_policy(settings))
         if LIFECYCLE in wanted and capabilities.offers(Interface.INSTANCES):
-            makers[LIFECYCLE] = self._lifecycle_loop
+            makers[LIFECYCLE] = lambda: LifecycleLoop(self._node_parts(LIFECYCLE_SOURCE), lifecycle_policy(settings))
         if SERVICE in wanted and capabilities.offers(Interface.LOAD_BALANCER):
             makers[SERVICE] = self._service_loop
         if ROUTE in wanted and capabilities.offers(Interface.ROUTES):
             makers[ROUTE] = self._route_loop
         return makers
-
-    def _initialization_loop(self) -> InitializationLoop:
-        return InitializationLoop(self._node_parts(NODE_SOURCE), initialization_policy(self._settings))
-
-    def _address_loop(self) -> AddressLoop:
-        return AddressLoop(self._node_parts(NODE_SOURCE), address_policy(self._settings))
-
-    def _lifecycle_loop(self) -> LifecycleLoop:
-        return LifecycleLoop(self._node_parts(LIFECYCLE_SOURCE), lifecycle_policy(self._settings))
 
     def _service_loop(self) -> ServiceLoop:
         reports = ServiceReports(self._events.source(SERVICE_SOURCE), self._metrics, self._mask)

@@ -76,9 +76,10 @@ class Leadership(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CloudSources:
-    """What is shown. `path` is the provider's; `obstacle` why the settings and the provider do not fit together;
-    `watches_services` whether Services are looked at; `mask` takes the provider's secrets out of texts."""
+class CloudReports:
+    """Views of the cloud, and what they show. `path` is the provider's; `obstacle` why the settings and the provider do
+    not fit together; `watches_services` whether Services are looked at; `mask` takes the provider's secrets out of
+    texts."""
 
     path: str
     provider: WatchedProvider
@@ -90,16 +91,9 @@ class CloudSources:
     watches_services: Callable[[], bool]
     mask: Mask = str
 
-
-class CloudReports:
-    """Views of the cloud."""
-
-    def __init__(self, sources: CloudSources) -> None:
-        self._of = sources
-
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """For `/readyz`. Neither Nodes nor held deletions make it unready: a Pod that is restarted cures neither."""
-        background = self._of.terms.background
+        background = self.terms.background
         return {
             "provider": self._provider_condition(),
             "watches": self._watches(),
@@ -113,13 +107,13 @@ class CloudReports:
         """For `hookrunner cloud status`."""
         return CloudDump(
             provider=self._provider(),
-            leads=self._of.leadership.is_leader,
-            leader=self._line(self._of.leadership.holder),
-            loops=tuple((name, self._line(_problem_of(loop))) for name, loop in self._of.terms.loops.items()),
-            nodes=tuple(self._node(node) for node in self._of.nodes),
+            leads=self.leadership.is_leader,
+            leader=self._line(self.leadership.holder),
+            loops=tuple((name, self._line(_problem_of(loop))) for name, loop in self.terms.loops.items()),
+            nodes=tuple(self._node(node) for node in self.nodes),
             deletions=self._deletions(),
             services=tuple(self._services()),
-            calls=tuple(map(self._call, self._of.provider.calls.recent)),
+            calls=tuple(map(self._call, self.provider.calls.recent)),
         )
 
     def release(self) -> Sequence[str]:
@@ -128,7 +122,7 @@ class CloudReports:
 
     async def find_orphans(self) -> Sequence[OrphanDump]:
         """Load balancers of the cloud without a Service. Raises HookrunnerError, which says what to do."""
-        found = await find_orphans(self._of.provider, self._of.services, self._of.watches_services())
+        found = await find_orphans(self.provider, self.services, self.watches_services())
         line = self._line
         return [OrphanDump(line(one.name), line(one.service), line(one.uid), one.reason) for one in found]
 
@@ -139,29 +133,29 @@ class CloudReports:
         metrics.cloud_node_delete_candidates.from_function(lambda: [((), len(self._deletions()))])
         metrics.cloud_node_deletes_held.from_function(lambda: [((), len(self._held()))])
         metrics.cloud_backoff_objects.from_function(self._backing_off)
-        metrics.cloud_leader.from_function(lambda: [((), self._of.leadership.is_leader)])
-        metrics.cloud_provider_paused_until.from_function(lambda: [((), self._of.provider.calls.paused_until)])
+        metrics.cloud_leader.from_function(lambda: [((), self.leadership.is_leader)])
+        metrics.cloud_provider_paused_until.from_function(lambda: [((), self.provider.calls.paused_until)])
 
     def _provider_condition(self) -> tuple[bool, str]:
-        ready, message = self._of.provider.condition
-        obstacle = self._of.obstacle()
+        ready, message = self.provider.condition
+        obstacle = self.obstacle()
         return ready and not obstacle, self._line("; ".join(filter(None, [obstacle, message])))
 
     def _watches(self) -> tuple[bool, str]:
-        informers: dict[str, NodeInformer | ServiceInformer] = {"Nodes": self._of.nodes}
-        if self._of.watches_services():
-            informers["Services"] = self._of.services
+        informers: dict[str, NodeInformer | ServiceInformer] = {"Nodes": self.nodes}
+        if self.watches_services():
+            informers["Services"] = self.services
         problems = [f"{kind}: {informer.obstacle}" for kind, informer in informers.items() if informer.obstacle]
         return not problems, "; ".join(problems)
 
     def _leader(self) -> str:
-        leadership = self._of.leadership
+        leadership = self.leadership
         who = "this replica" if leadership.is_leader else leadership.holder or "no one that is known"
         return self._line(f"{who} leads{f'; {leadership.problem}' if leadership.problem else ''}")
 
     def _judged_nodes(self) -> Iterable[CloudNode]:
         """The Nodes, where this replica initialises them: no other knows which of them need no initialisation."""
-        return self._of.nodes if self._loops(InitializationLoop) else ()
+        return self.nodes if self._loops(InitializationLoop) else ()
 
     def _late_nodes(self) -> list[str]:
         nodes = [node for node in self._judged_nodes() if self._state_of(node) == "uninitialized"]
@@ -179,14 +173,14 @@ class CloudReports:
         return tuple(deletion for loop in self._loops(LifecycleLoop) for deletion in loop.dump())
 
     def _provider(self) -> ProviderDump:
-        provider, paused_until = self._of.provider, self._of.provider.calls.paused_until
+        provider, paused_until = self.provider, self.provider.calls.paused_until
         _, problem = self._provider_condition()
         try:
             capabilities = provider.capabilities
         except ProviderError:
-            return ProviderDump(self._of.path, paused_until=paused_until, problem=problem)
+            return ProviderDump(self.path, paused_until=paused_until, problem=problem)
         name, interfaces = capabilities.provider_name, tuple(map(str, capabilities.interfaces))
-        return ProviderDump(self._of.path, name, interfaces, paused_until, problem)
+        return ProviderDump(self.path, name, interfaces, paused_until, problem)
 
     def _node(self, node: CloudNode) -> CloudNodeDump:
         provider_id, reason = self._line(node.provider_id), self._reason_of(node)
@@ -194,7 +188,7 @@ class CloudReports:
 
     def _state_of(self, node: CloudNode) -> str:
         try:
-            if node.provider_id and not self._of.provider.capabilities.owns(node.provider_id):
+            if node.provider_id and not self.provider.capabilities.owns(node.provider_id):
                 return "foreign"
         except ProviderError:
             pass
@@ -219,16 +213,16 @@ class CloudReports:
 
     def _line(self, text: str) -> str:
         """A text that may be the provider's, as people may see it."""
-        return printable(one_line(self._of.mask(text)))
+        return printable(one_line(self.mask(text)))
 
     def _backing_off(self) -> _Samples:
-        for name, loop in self._of.terms.loops.items():
+        for name, loop in self.terms.loops.items():
             if isinstance(loop, InitializationLoop | ServiceLoop):
                 yield (name,), loop.backing_off
 
     def _loops(self, kind: type[_Loop]) -> list[_Loop]:
         """The loops of this kind that run here."""
-        return [loop for loop in self._of.terms.loops.values() if isinstance(loop, kind)]
+        return [loop for loop in self.terms.loops.values() if isinstance(loop, kind)]
 
 
 def _counted(states: Iterator[str]) -> _Samples:

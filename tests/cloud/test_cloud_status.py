@@ -14,7 +14,7 @@ from hookrunner.cloud.answers import (
     ListedLoadBalancer,
     ProviderError,
 )
-from hookrunner.cloud.cloud_status import CloudReports, CloudSources
+from hookrunner.cloud.cloud_status import CloudReports
 from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop
 from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
@@ -65,7 +65,7 @@ class Shown:
         self.services = ServiceInformer(self.world.api)
         self.balancers: tuple[ListedLoadBalancer, ...] = ()
         self.terms = LeaderTerms(self._follow, self._loops)
-        sources = CloudSources(
+        self.reports = CloudReports(
             path="/providers/sim",
             provider=self,
             leadership=self.leading,
@@ -76,7 +76,6 @@ class Shown:
             watches_services=lambda: keeps_balancers,
             mask=lambda text: text.replace("hunter22", "***"),
         )
-        self.reports = CloudReports(sources)
 
     @property
     def capabilities(self) -> CloudCapabilities:

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 import click
-import orjson
 
 from hookrunner.addons.addon_crd import read_definitions
 from hookrunner.addons.offered_versions import read_offer
 from hookrunner.cli.addons.addon_options import given_cluster, read_files
 from hookrunner.cli.addons.addon_sources import AddonDirectories, ClusterFlags, Source, sourced
 from hookrunner.cli.addons.instance_targets import complete_addons
-from hookrunner.cli.output import show
+from hookrunner.cli.output import show, to_json
 from hookrunner.cli.shared import run_to_end
 from hookrunner.testing.addons.addon_cases import objects_as_yaml
 from hookrunner.testing.display import as_yaml
@@ -24,7 +23,7 @@ def listed(source: AddonDirectories, form: str) -> str:
         "addons": [addon.summary for addon in catalog.addons],
         "rejected": [addon.summary for addon in catalog.rejected],
     }
-    return as_yaml(document) if form == "yaml" else orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    return as_yaml(document) if form == "yaml" else to_json(document)
 
 
 def versions(source: AddonDirectories, name: str, cluster: ClusterFlags, channels: Sequence[str]) -> JSON:

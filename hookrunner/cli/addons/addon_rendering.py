@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import orjson
-
 from hookrunner.cli.addons.addon_options import AddonFiles, GivenCluster, given_cluster, read_files
 from hookrunner.cli.addons.addon_sources import AddonDirectories, ClusterFlags
-from hookrunner.cli.output import echo, echo_styled, show, styled
+from hookrunner.cli.output import echo, echo_styled, show, styled, to_list
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.cli.sources import DIFFERENT
 from hookrunner.errors import BadInput
@@ -34,7 +32,7 @@ def run(source: AddonDirectories, names: Sequence[str], cluster: ClusterFlags, *
     objects = [obj for instance in built for obj in instance.objects]
     if diff:
         return _show_difference(objects, given.objects)
-    show(as_list(objects) if output == "json" else objects_as_yaml(objects))
+    show(to_list(objects) if output == "json" else objects_as_yaml(objects))
     return 0
 
 
@@ -48,13 +46,6 @@ async def _build(files: AddonFiles, instances: Sequence[JSON], cluster: GivenClu
     with quiet():
         async with addon_bench(files.settings, files.catalog, files.source_of) as bench:
             return [await bench.build(instance, cluster.objects, cluster.capabilities) for instance in instances]
-
-
-def as_list(objects: Sequence[JSON]) -> str:
-    """A `v1` `List`, as kubectl reads it."""
-    return orjson.dumps(
-        {"apiVersion": "v1", "kind": "List", "items": list(objects)}, option=orjson.OPT_INDENT_2
-    ).decode()
 
 
 def _show_difference(objects: Sequence[JSON], cluster: Sequence[JSON]) -> int:

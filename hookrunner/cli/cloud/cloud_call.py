@@ -7,7 +7,7 @@ import click
 import orjson
 
 from hookrunner.cli.cloud.provider_options import of_provider, probe_of, read_nodes, read_objects
-from hookrunner.cli.output import echo, echo_json
+from hookrunner.cli.output import echo, echo_json, to_json
 from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.cloud.answers import Want
 from hookrunner.cloud.checks.probe import CallReply
@@ -90,4 +90,4 @@ def _show(program: ProviderProgram, reply: CallReply) -> None:
 
 
 def _indented(document: bytes) -> str:
-    return orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2).decode()
+    return to_json(orjson.loads(document))

@@ -1,11 +1,10 @@
 """`hookrunner cloud rbac`: the rights that the loops need, as objects."""
 
 import click
-import orjson
 
 from hookrunner import settings
 from hookrunner.cli.cloud.cloud_start import cloud_flag, read_cloud_settings
-from hookrunner.cli.output import show
+from hookrunner.cli.output import show, to_list
 from hookrunner.cloud.rights import rights_of, to_manifests
 from hookrunner.manifests import yaml_writer
 
@@ -20,8 +19,7 @@ class _CloudRights(click.Command):
         election = loaded.leader_election
         objects = to_manifests(rights_of(loaded), (namespace, name), (election.namespace, election.name))
         if own["output"] == "json":
-            items = {"apiVersion": "v1", "kind": "List", "items": objects}
-            show(orjson.dumps(items, option=orjson.OPT_INDENT_2).decode())
+            show(to_list(objects))
         else:
             show("---\n".join(map(yaml_writer.dump, objects)))
         return 0

@@ -7,15 +7,13 @@ from collections.abc import Iterator
 import click
 import orjson
 
-from hookrunner.cli.debug import Sockets, ask, at
+from hookrunner.cli.debug import Sockets, as_form, ask, at
 from hookrunner.cli.output import age, echo, echo_styled, show, to_table
 from hookrunner.cli.sources import CLUSTER_TIMEOUT
 from kubetypes.json_values import JSON
 
 _CALLS = 10
 """So many calls fit on a screen with what matters more."""
-
-as_form = click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 
 
 @click.command("status")

@@ -11,7 +11,7 @@ import click
 import orjson
 
 from hookrunner import settings
-from hookrunner.cli.output import echo, echo_json, echo_styled, show, styled
+from hookrunner.cli.output import echo, echo_json, echo_styled, show, styled, to_json
 from hookrunner.cli.shared import kubeconfig_option, run_to_end, timeout_option
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.testing import display, happenings, manifests
@@ -165,7 +165,7 @@ def _to_text(document: JSON, output: str) -> str:
     """JSON unless YAML is asked for: JSON is what a hook reads."""
     if output == "yaml":
         return as_yaml(document).removesuffix("\n")
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    return to_json(document)
 
 
 HOOK_PATH = click.Path(exists=True, path_type=Path)

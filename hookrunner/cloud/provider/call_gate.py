@@ -15,8 +15,8 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from enum import Enum, auto
+from weakref import WeakValueDictionary
 
 from hookrunner.cloud.answers import ErrorCode, ProviderError
 from kubetypes.timers import TICK
@@ -32,14 +32,6 @@ class CallKind(Enum):
     OTHERS = auto()
 
 
-@dataclass(slots=True)
-class _Lane:
-    """A lock, and how many hold it or wait for it."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    users: int = 0
-
-
 class CallGate:
     """The turns of one provider. `limit` calls run at once, of one kind one less; with a limit of 1 the kinds take
     turns while calls of both wait."""
@@ -50,7 +42,8 @@ class CallGate:
         self._queues: dict[CallKind, deque[asyncio.Future[None]]] = {kind: deque() for kind in CallKind}
         self._last = CallKind.OTHERS
         """The kind of the last turn."""
-        self._lanes: dict[str, _Lane] = {}
+        self._lanes = WeakValueDictionary[str, asyncio.Lock]()
+        """Those that a call holds or waits for."""
         self._resume_at = 0.0
         self._closed = asyncio.Event()
 
@@ -95,15 +88,9 @@ class CallGate:
         if not name:
             yield
             return
-        lane = self._lanes.setdefault(name, _Lane())
-        lane.users += 1
-        try:
-            async with lane.lock:
-                yield
-        finally:
-            lane.users -= 1
-            if not lane.users:
-                del self._lanes[name]
+        lane = self._lanes.setdefault(name, asyncio.Lock())
+        async with lane:
+            yield
 
     async def _enter(self, kind: CallKind) -> None:
         if self._closed.is_set():

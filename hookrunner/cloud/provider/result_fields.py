@@ -32,10 +32,7 @@ class UnusableField(Exception):
 
 def text(entry: Mapping[str, JSON], key: str) -> str:
     """A text, "" if it is left out."""
-    value = entry.get(key)
-    if value is not None and not isinstance(value, str):
-        raise UnusableField(f"'{key}' must be a text, not {redaction.kind(value)}")
-    return value or ""
+    return _typed(entry, key, str, "a text") or ""
 
 
 def required_text(entry: Mapping[str, JSON], key: str) -> str:
@@ -47,10 +44,7 @@ def required_text(entry: Mapping[str, JSON], key: str) -> str:
 
 def flag(entry: Mapping[str, JSON], key: str) -> bool:
     """True or false, false if it is left out."""
-    value = entry.get(key)
-    if value is not None and not isinstance(value, bool):
-        raise UnusableField(f"'{key}' must be true or false, not {redaction.kind(value)}")
-    return bool(value)
+    return _typed(entry, key, bool, "true or false") or False
 
 
 def number(value: JSON, path: str, low: float, high: float) -> float:
@@ -62,10 +56,7 @@ def number(value: JSON, path: str, low: float, high: float) -> float:
 
 def mapping(entry: Mapping[str, JSON], key: str) -> Mapping[str, JSON]:
     """An object, empty if it is left out."""
-    value = entry.get(key)
-    if value is not None and not isinstance(value, dict):
-        raise UnusableField(f"'{key}' must be an object, not {redaction.kind(value)}")
-    return value or {}
+    return _typed(entry, key, dict, "an object") or {}
 
 
 def texts(entry: Mapping[str, JSON], key: str, most: int) -> Mapping[str, str]:
@@ -134,6 +125,13 @@ def usable(entries: Iterable[JSON], read: Callable[[Mapping[str, JSON]], T], wha
             problems.append(f"{what}[{index}]: {error}")
     if problems:
         _log.warn("unusable entries in the provider's answer", number=len(problems), first=problems[:_LOGGED])
+
+
+def _typed(entry: Mapping[str, JSON], key: str, kind: type[T], expected: str) -> T | None:
+    value = entry.get(key)
+    if value is not None and not isinstance(value, kind):
+        raise UnusableField(f"'{key}' must be {expected}, not {redaction.kind(value)}")
+    return value
 
 
 def _require_few(values: Sized, key: str, most: int) -> None:

@@ -11,6 +11,7 @@ left to do. Each raises ProviderError and KubeError, and may be repeated.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.cloud.answers import ErrorCode, ProviderError
@@ -33,34 +34,27 @@ from hookrunner.cloud.services.service_writer import ServiceWriter
 _log = log.get("cloud.services")
 
 
+@dataclass(frozen=True, slots=True)
 class BalancerActions:
     """Acts on load balancers. `looks_first`: ask whether there is one before it is deleted and after an update that
     failed, as upstream does."""
 
-    def __init__(
-        self,
-        services: ServiceInformer,
-        provider: BalancerProvider,
-        writer: ServiceWriter,
-        reports: ServiceReports,
-        looks_first: bool = False,
-    ) -> None:
-        self._services = services
-        self._provider = provider
-        self._writer = writer
-        self._reports = reports
-        self._looks_first = looks_first
+    services: ServiceInformer
+    provider: BalancerProvider
+    writer: ServiceWriter
+    reports: ServiceReports
+    looks_first: bool = False
 
     async def begin(self, service: CloudService) -> bool:
         """Have the Service kept for its load balancer. False if it is about to go: the watch will show that."""
-        self._reports.record(service, ENSURING)
-        return await self._writer.add_finalizer(service)
+        self.reports.record(service, ENSURING)
+        return await self.writer.add_finalizer(service)
 
     async def ensure(self, service: CloudService, nodes: tuple[CloudNode, ...]) -> bool:
         """Ensure the load balancer and write its addresses. False if another controller does it."""
         self._warn_without(nodes, service)
         try:
-            answer = await self._provider.ensure_load_balancer(_request(service, nodes))
+            answer = await self.provider.ensure_load_balancer(_request(service, nodes))
         except ProviderError as error:
             if error.code is ErrorCode.IMPLEMENTED_ELSEWHERE:
                 return False
@@ -68,49 +62,49 @@ class BalancerActions:
         ingress = complete_ingress(answer)
         if problem := find_ingress_problem(ingress):
             raise ProviderError(ErrorCode.UNAVAILABLE, f"the answer of lb-ensure cannot be written: {problem}")
-        self._reports.record(service, ENSURED)
-        addresses = [self._reports.mask(entry.ip or entry.hostname) for entry in ingress]
+        self.reports.record(service, ENSURED)
+        addresses = [self.reports.mask(entry.ip or entry.hostname) for entry in ingress]
         _log.info("load balancer ensured", service=service.key, nodes=len(nodes), addresses=addresses)
-        latest = self._services.get(service.key)
+        latest = self.services.get(service.key)
         if latest and latest.uid == service.uid and latest.is_load_balancer and latest.ingress != ingress:
-            await self._writer.write_ingress(service, ingress)
+            await self.writer.write_ingress(service, ingress)
         return True
 
     async def update(self, service: CloudService, nodes: tuple[CloudNode, ...]) -> None:
         """Give the load balancer other nodes."""
         request = _request(service, nodes)
         try:
-            await self._provider.update_load_balancer(request)
+            await self.provider.update_load_balancer(request)
         except ProviderError as error:
             if error.code is ErrorCode.IMPLEMENTED_ELSEWHERE or await self._is_absent(request):
                 return
             raise
         _log.info("load balancer updated", service=service.key, nodes=len(nodes))
         if not self._warn_without(nodes, service):
-            self._reports.record(service, UPDATED)
+            self.reports.record(service, UPDATED)
 
     async def clean_up(self, service: CloudService) -> None:
         """Delete the load balancer, then let the Service go."""
         request = _request(service)
         if not await self._is_absent(request):
-            self._reports.record(service, DELETING)
+            self.reports.record(service, DELETING)
             await self._delete(request)
-        await self._writer.release(service)
+        await self.writer.release(service)
         self._report_deletion(service)
 
     async def delete_old(self, service: CloudService) -> None:
         """Delete what is left of a Service that is gone."""
-        self._reports.record(service, DELETING)
+        self.reports.record(service, DELETING)
         await self._delete(_request(service))
         self._report_deletion(service)
 
     def _report_deletion(self, service: CloudService) -> None:
         _log.info("load balancer deleted", service=service.key)
-        self._reports.record(service, DELETED)
+        self.reports.record(service, DELETED)
 
     async def _delete(self, request: LoadBalancerRequest) -> None:
         try:
-            await self._provider.delete_load_balancer(request)
+            await self.provider.delete_load_balancer(request)
         except ProviderError as error:
             if error.code is not ErrorCode.IMPLEMENTED_ELSEWHERE:
                 raise
@@ -118,11 +112,11 @@ class BalancerActions:
     async def _is_absent(self, request: LoadBalancerRequest) -> bool:
         """Does the provider say that there is nothing? It is asked only where upstream asks; what is left of a load
         balancer, an address for example, may then stay."""
-        return self._looks_first and not (await self._provider.get_load_balancer(request)).exists
+        return self.looks_first and not (await self.provider.get_load_balancer(request)).exists
 
     def _warn_without(self, nodes: Sequence[CloudNode], service: CloudService) -> bool:
         if not nodes:
-            self._reports.record(service, WITHOUT_NODES)
+            self.reports.record(service, WITHOUT_NODES)
         return not nodes
 
 

@@ -18,12 +18,12 @@ SUFFIX = ".test.yaml"
 
 @dataclass(frozen=True, slots=True)
 class CaseFormat:
-    """What a test file may have. `keys` are those of a case, for people; `contradictions` is what is wrong with cases
-    that are in order by the schema."""
+    """What a test file may have. `keys` are those of a case, for people; `contradictions` is what is wrong with what a
+    case expects, at a path, though it is in order by the schema."""
 
     schema: FileSchema
     keys: str
-    contradictions: Callable[[list[JSON]], Iterator[Problem]]
+    contradictions: Callable[[JSON, str], Iterator[Problem]]
 
     def problems(self, raw: JSON, positions: Positions) -> Iterator[Problem]:
         """Everything that is wrong with the value of a test file, but for the objects in it."""
@@ -35,7 +35,8 @@ class CaseFormat:
         yield from wrong
         if not wrong:
             yield from _twice_named(raw)
-            yield from self.contradictions(raw)
+            for position, case in enumerate(raw):
+                yield from self.contradictions(case.get("expect") or {}, f"[{position}].expect")
 
 
 def _without_nulls(case: JSON) -> JSON:
@@ -67,12 +68,7 @@ def _twice_named(raw: list[JSON]) -> Iterator[Problem]:
             yield Problem(f"[{position}].name", f"'{name}' is the name of an earlier case")
 
 
-def _contradictions(raw: list[JSON]) -> Iterator[Problem]:
-    for position, case in enumerate(raw):
-        yield from _of_expectation(case.get("expect") or {}, f"[{position}].expect")
-
-
-def _of_expectation(expect: JSON, path: str) -> Iterator[Problem]:
+def _contradictions(expect: JSON, path: str) -> Iterator[Problem]:
     if expect.get("run") is False and (others := expect.keys() - {"run", "reason"}):
         yield Problem(path, f"a hook that does not run cannot do what {', '.join(sorted(others))} expects; drop one")
     for number, wanted in enumerate(expect.get("logs", [])):

@@ -82,12 +82,9 @@ def _given(raw: JSON) -> ModuleGiven:
     )
 
 
-def _contradictions(raw: list[JSON]) -> Iterator[Problem]:
-    for index, case in enumerate(raw):
-        expect = case.get("expect") or {}
-        if "failure" in expect and (others := expect.keys() - {"failure", "values"}):
-            text = f"a case that fails makes no {', '.join(sorted(others))}; drop one"
-            yield Problem(f"[{index}].expect", text)
+def _contradictions(expect: JSON, path: str) -> Iterator[Problem]:
+    if "failure" in expect and (others := expect.keys() - {"failure", "values"}):
+        yield Problem(path, f"a case that fails makes no {', '.join(sorted(others))}; drop one")
 
 
 MODULE_CASES = CaseFormat(
