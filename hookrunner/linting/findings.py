@@ -22,71 +22,36 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-CODES = {
-    "refused": Severity.ERROR,
-    "not-executable": Severity.WARNING,
-    "not-found": Severity.WARNING,
-    "compiled-hook": Severity.WARNING,
-    "writable": Severity.WARNING,
-    "shebang": Severity.WARNING,
-    "crlf": Severity.WARNING,
-    "bom": Severity.WARNING,
-    "key-twice": Severity.WARNING,
-    "first-only": Severity.WARNING,
-    "object-unguarded": Severity.WARNING,
-    "synchronization-ignored": Severity.WARNING,
-    "handler-missing": Severity.WARNING,
-    "handler-unknown": Severity.WARNING,
-    "patches-refused": Severity.WARNING,
-    "blocks-itself": Severity.WARNING,
-    "never-asked": Severity.WARNING,
-    "condition-wrong": Severity.WARNING,
-    "binding-unused": Severity.WARNING,
-    "filter-noisy": Severity.WARNING,
-    "queue-unused": Severity.WARNING,
-    "cron-never": Severity.WARNING,
-    "cron-busy": Severity.WARNING,
-    "whole-cluster": Severity.WARNING,
-    "kind-unserved": Severity.WARNING,
-    "unused-ignore": Severity.INFO,
-    "next-runs": Severity.INFO,
-}
+def _table(errors: str, warnings: str, infos: str) -> dict[str, Severity]:
+    """Codes with their severity."""
+    columns = {Severity.ERROR: errors, Severity.WARNING: warnings, Severity.INFO: infos}
+    return {code: severity for severity, codes in columns.items() for code in codes.split()}
 
-MODULE_CODES = {
-    "module-refused": Severity.ERROR,
-    "defaults-refused": Severity.ERROR,
-    "default-wrong": Severity.ERROR,
-    "chart-refused": Severity.ERROR,
-    "crd-refused": Severity.ERROR,
-    "render-failed": Severity.WARNING,
-    "manifest-refused": Severity.WARNING,
-    "enum-unquoted": Severity.WARNING,
-    "schema-slip": Severity.WARNING,
-    "key-unknown": Severity.WARNING,
-    "field-unknown": Severity.WARNING,
-    "value-lost": Severity.WARNING,
-    "requires-unknown": Severity.WARNING,
-    "text-escapes": Severity.WARNING,
-    "text-unquoted": Severity.WARNING,
-    "text-changed": Severity.WARNING,
-    "name-unchecked": Severity.WARNING,
-    "needs-values": Severity.INFO,
-}
+
+CODES = _table(
+    errors="refused",
+    warnings="""
+        not-executable not-found compiled-hook writable shebang crlf bom key-twice
+        first-only object-unguarded synchronization-ignored handler-missing handler-unknown
+        patches-refused blocks-itself never-asked condition-wrong
+        binding-unused filter-noisy queue-unused cron-never cron-busy whole-cluster kind-unserved
+    """,
+    infos="unused-ignore next-runs",
+)
+MODULE_CODES = _table(
+    errors="module-refused defaults-refused default-wrong chart-refused crd-refused",
+    warnings="""
+        render-failed manifest-refused enum-unquoted schema-slip key-unknown field-unknown value-lost requires-unknown
+        text-escapes text-unquoted text-changed name-unchecked
+    """,
+    infos="needs-values",
+)
 """Those about modules; docs/module-tools.md explains each."""
-
-ADDON_CODES = {
-    "addon-refused": Severity.ERROR,
-    "application-partial": Severity.INFO,
-    "channel-refused": Severity.ERROR,
-    "name-constant": Severity.WARNING,
-    "package-missing": Severity.ERROR,
-    "package-refused": Severity.ERROR,
-    "patch-unused": Severity.WARNING,
-    "placeholder-unset": Severity.WARNING,
-    "placeholder-unused": Severity.WARNING,
-    "requires-cycle": Severity.ERROR,
-    "rule-unchecked": Severity.WARNING,
-}
+ADDON_CODES = _table(
+    errors="addon-refused channel-refused package-missing package-refused requires-cycle",
+    warnings="name-constant patch-unused placeholder-unset placeholder-unused rule-unchecked",
+    infos="application-partial",
+)
 """Those about addons only; docs/packaging-addons.md explains each."""
 
 ALL_CODES = CODES | MODULE_CODES | ADDON_CODES

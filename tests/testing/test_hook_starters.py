@@ -25,7 +25,7 @@ async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Ben
     cases = [(file, case) for file in written for case in file.cases]
     outcomes = [outcome async for outcome in run_cases(HookCases(tools), cases, 2)]
     assert len(outcomes) > 2
-    assert [outcome.report.lines for outcome in outcomes if not outcome.report.passed] == []
+    assert [outcome.lines for outcome in outcomes if not outcome.passed] == []
 
 
 @pytest.mark.usefixtures("launcher")

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import click
 
@@ -19,10 +19,8 @@ from hookrunner.cli.shared import run_to_end
 from hookrunner.errors import BadInput
 from hookrunner.printable import printable
 from hookrunner.testing.cases import case_runner
-from hookrunner.testing.cases.case_runner import CaseKind, CaseOutcome, CaseReport, run_cases
+from hookrunner.testing.cases.case_runner import AnyOutcome, CaseKind, run_cases
 from kubetypes.json_values import JSON
-
-AnyOutcome: TypeAlias = CaseOutcome[Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class CaseSuite:
         """Make what stale cases expect what has come of them. Raises BadInput."""
         for part in self.parts:
             own = {id(case) for _, case in part.cases}
-            part.rewrite([outcome for outcome in outcomes if id(outcome.case) in own and outcome.report.stale])
+            part.rewrite([outcome for outcome in outcomes if id(outcome.case) in own and outcome.stale])
 
 
 class CaseCommand(click.Command):
@@ -75,13 +73,12 @@ class CaseCommand(click.Command):
             raise click.UsageError(f"no case has '{params['named']}' in its name")
         if update:
             suite.rewrite(outcomes)
-        reports = [outcome.report for outcome in outcomes]
         if as_text:
-            echo_styled(_summary(reports, update, seconds))
+            echo_styled(_summary(outcomes, update, seconds))
         else:
-            echo_json(_to_document(reports, [outcome.as_json() for outcome in outcomes], seconds))
-        _write_junit(params["junit"], reports, seconds)
-        return 0 if all(_is_fine(report, update) for report in reports) else 1
+            echo_json(_to_document(outcomes, seconds))
+        _write_junit(params["junit"], outcomes, seconds)
+        return 0 if all(_is_fine(outcome, update) for outcome in outcomes) else 1
 
 
 def case_options(what: str) -> list[click.Parameter]:
@@ -112,63 +109,63 @@ async def _run(suite: CaseSuite, update: bool, shown: bool) -> list[AnyOutcome]:
     async with aclosing(suite.run()) as finished:
         async for outcome in finished:
             if shown:
-                is_first = not outcomes or outcomes[-1].report.path != outcome.report.path
-                _show(outcome.report, update, is_first)
+                is_first = not outcomes or outcomes[-1].file.path != outcome.file.path
+                _show(outcome, update, is_first)
             outcomes.append(outcome)
     return outcomes
 
 
-def _is_fine(report: CaseReport, update: bool) -> bool:
+def _is_fine(outcome: AnyOutcome, update: bool) -> bool:
     """It passed, or is updated."""
-    return report.passed or (update and report.stale)
+    return outcome.passed or (update and outcome.stale)
 
 
-def _show(report: CaseReport, update: bool, is_first: bool) -> None:
+def _show(outcome: AnyOutcome, update: bool, is_first: bool) -> None:
     """Print how a case went. `update`: stale cases are updated; `is_first`: it is the first of its file."""
     if is_first:
-        echo_styled(style(str(report.path), bold=True))
-    word = style("ok", "green") if report.passed else style("FAILED", "red", bold=True)
-    if update and report.stale:
+        echo_styled(style(str(outcome.file.path), bold=True))
+    word = style("ok", "green") if outcome.passed else style("FAILED", "red", bold=True)
+    if update and outcome.stale:
         word = style("updated", "yellow")
-    echo_styled(f"  {word} {printable(report.name)} ({report.seconds * 1000:.0f} ms)")
-    for note in report.notes:
+    echo_styled(f"  {word} {printable(outcome.case.name)} ({outcome.seconds * 1000:.0f} ms)")
+    for note in outcome.product.notes:
         echo(f"     note: {note}")
-    for line in styled(report.lines, margin=2):
+    for line in styled(outcome.lines, margin=2):
         echo_styled(f"     {line}")
 
 
-def _summary(reports: Sequence[CaseReport], update: bool, seconds: float) -> str:
+def _summary(outcomes: Sequence[AnyOutcome], update: bool, seconds: float) -> str:
     """How many passed, were updated, and failed."""
-    updated = sum(update and report.stale for report in reports)
-    failed = sum(not _is_fine(report, update) for report in reports)
-    counts = {"passed": len(reports) - updated - failed, "updated": updated, "failed": failed}
+    updated = sum(update and outcome.stale for outcome in outcomes)
+    failed = sum(not _is_fine(outcome, update) for outcome in outcomes)
+    counts = {"passed": len(outcomes) - updated - failed, "updated": updated, "failed": failed}
     words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "nothing ran"
     return style(f"{words} in {seconds:.2f} s", "red" if failed else "green", bold=True)
 
 
-def _to_document(reports: Sequence[CaseReport], results: Sequence[JSON], seconds: float) -> JSON:
-    """All cases as a document for programs; `results` has the result of each case."""
+def _to_document(outcomes: Sequence[AnyOutcome], seconds: float) -> JSON:
+    """All cases as a document for programs."""
     cases = [
         {
-            "file": str(report.path),
-            "line": report.line,
-            "name": report.name,
-            "passed": report.passed,
-            "seconds": round(report.seconds, 4),
-            "differences": {wrong.key: list(wrong.lines) for wrong in report.wrong},
-            "problem": report.problem,
-            "result": result,
+            "file": str(outcome.file.path),
+            "line": outcome.case.line,
+            "name": outcome.case.name,
+            "passed": outcome.passed,
+            "seconds": round(outcome.seconds, 4),
+            "differences": {wrong.key: list(wrong.lines) for wrong in outcome.wrong},
+            "problem": outcome.problem,
+            "result": outcome.product.as_json(),
         }
-        for report, result in zip(reports, results, strict=True)
+        for outcome in outcomes
     ]
-    passed = sum(report.passed for report in reports)
+    passed = sum(outcome.passed for outcome in outcomes)
     return {"passed": passed, "failed": len(cases) - passed, "seconds": round(seconds, 4), "cases": cases}
 
 
-def _write_junit(path: Path | None, reports: Sequence[CaseReport], seconds: float) -> None:
+def _write_junit(path: Path | None, outcomes: Sequence[AnyOutcome], seconds: float) -> None:
     """Write a JUnit report, if there is a path. Raises BadInput."""
     if path:
         try:
-            path.write_bytes(case_runner.to_junit(reports, seconds))
+            path.write_bytes(case_runner.to_junit(outcomes, seconds))
         except OSError as error:
             raise BadInput(f"{path}: cannot be written: {error.strerror}") from None

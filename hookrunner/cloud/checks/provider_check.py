@@ -120,7 +120,7 @@ def _why_skipped(rule: Rule, capabilities: CloudCapabilities, options: CheckOpti
 def _form_outcomes(probe: Probe, options: CheckOptions) -> Iterator[RuleOutcome]:
     for name, claim in FORM_RULES.items():
         problems = [reply.problem.text for reply in probe.replies if reply.problem and reply.problem.rule == name]
-        yield _outcome(name, claim, problems, RuleStatus.BROKEN)
+        yield _outcome(name, claim, problems)
     secrets = [
         f"{reply.request.verb} shows a secret of its environment on {where}"
         for reply in probe.replies
@@ -130,16 +130,14 @@ def _form_outcomes(probe: Probe, options: CheckOptions) -> Iterator[RuleOutcome]
         )
         if options.mask(text) != text
     ]
-    yield _outcome("secrets", "it shows no secret of its environment", secrets, RuleStatus.BROKEN)
+    yield _outcome("secrets", "it shows no secret of its environment", secrets)
     left = [
         f"{reply.request.verb} left {', '.join(reply.printed.left_behind)} running, which would be killed"
         for reply in probe.replies
         if reply.printed.left_behind
     ]
-    yield _outcome("left-behind", "a call leaves no process behind", left, RuleStatus.BROKEN)
-    yield _outcome(
-        "schema", "each result fits its JSON Schema", _in_results(probe, find_schema_problems), RuleStatus.BROKEN
-    )
+    yield _outcome("left-behind", "a call leaves no process behind", left)
+    yield _outcome("schema", "each result fits its JSON Schema", _in_results(probe, find_schema_problems))
     yield _outcome("spelling", "no key looks like a slip", _in_results(probe, find_misspelled), RuleStatus.DOUBTFUL)
 
 
@@ -150,7 +148,7 @@ def _in_results(probe: Probe, find: Callable[[AnyVerb, JSON], list[str]]) -> lis
     ]
 
 
-def _outcome(rule: str, claim: str, problems: Sequence[str], worst: RuleStatus) -> RuleOutcome:
+def _outcome(rule: str, claim: str, problems: Sequence[str], worst: RuleStatus = RuleStatus.BROKEN) -> RuleOutcome:
     """Equal problems of several calls are shown once, and only some of many."""
     different = list(dict.fromkeys(problems))
     more = [f"and {len(different) - _SHOWN} more"] if len(different) > _SHOWN else []

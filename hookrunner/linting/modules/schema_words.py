@@ -14,26 +14,13 @@ from kubetypes.yaml_values import YAML_1_1
 _NAMED = ("properties", "patternProperties", "definitions")
 _LISTED = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("items", "additionalProperties", "additionalItems", "not")
-_KEYWORDS = (
-    frozenset(
-        (
-            *_NAMED,
-            *_LISTED,
-            *_SINGLE,
-            "type",
-            "format",
-            "title",
-            "description",
-            "default",
-            "example",
-            "enum",
-            "nullable",
-        )
+_KEYWORDS = frozenset(
+    (
+        *(*_NAMED, *_LISTED, *_SINGLE),
+        *("type", "format", "title", "description", "default", "example", "enum", "nullable", "required"),
+        *(f"{bound}{what}" for bound in ("min", "max") for what in ("imum", "Length", "Items", "Properties")),
+        *("exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern", "uniqueItems", "dependencies"),
     )
-    | frozenset(
-        f"{bound}{subject}" for bound in ("min", "max") for subject in ("imum", "Length", "Items", "Properties")
-    )
-    | {"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern", "uniqueItems", "required", "dependencies"}
 )
 _OTHER = frozenset(("$ref", "$schema", "id", "externalDocs", "readOnly", "writeOnly", "deprecated", "examples"))
 _OPEN = ("patternProperties", "x-extend", "$ref", *_LISTED)

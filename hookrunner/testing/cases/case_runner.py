@@ -1,10 +1,10 @@
 """Runs test cases side by side, of hooks, modules or addons, and yields their outcomes in the order of the files.
 
     async for outcome in run_cases(HookCases(tools), [(file, case) for case in file.cases], at_once=4):
-        print(outcome.report.passed)
+        print(outcome.passed)
 
 What is different between the three stands beside their files: how a subject is loaded, and what comes of a case
-(`CaseKind`). A `CaseReport` is how one case went, for output, counting, and JUnit XML, which every CI reads
+(`CaseKind`). A `CaseOutcome` is how one case went, for output, counting, and JUnit XML, which every CI reads
 (https://github.com/testmoapp/junitxml describes the format).
 """
 
@@ -15,101 +15,12 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from xml.etree import ElementTree as Xml
 
 from hookrunner.errors import BadInput, HookrunnerError
 from hookrunner.testing.cases.expectations import Difference
 from kubetypes.json_values import JSON
-
-
-@dataclass(frozen=True, slots=True)
-class CaseReport:
-    """`subject` is what was tested, `expects` whether anything was expected of it. `problem` is why it could not be run
-    at all; else `wrong` is what is not as expected. `logs` is what was printed meanwhile, `notes` are worth knowing
-    also if all is well."""
-
-    path: Path
-    subject: str
-    line: int
-    name: str
-    expects: bool
-    seconds: float = 0.0
-    problem: str = ""
-    wrong: Sequence[Difference] = ()
-    logs: Sequence[str] = ()
-    notes: Sequence[str] = ()
-
-    @property
-    def passed(self) -> bool:
-        """Is the result as expected?"""
-        return not (self.problem or self.wrong)
-
-    @property
-    def stale(self) -> bool:
-        """Not as expected, or nothing is expected yet: what `--update` rewrites."""
-        return bool(self.wrong) or not (self.problem or self.expects)
-
-    @property
-    def lines(self) -> list[str]:
-        """Lines about a case that did not pass; the output of the hook comes last."""
-        if self.problem:
-            return self.problem.splitlines()
-        lines = [
-            line
-            for difference in self.wrong
-            for line in (f"{difference.key}:", *(f"  {line}" for line in difference.lines))
-        ]
-        if self.wrong and self.logs and not any(difference.key == "logs" for difference in self.wrong):
-            lines += ["the hook printed:", *(f"  | {line}" for line in self.logs)]
-        return lines
-
-
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot carry, escaped or not: https://www.w3.org/TR/xml/#charsets"""
-
-
-def to_junit(outcomes: Sequence[CaseReport], seconds: float) -> bytes:
-    """One suite for each test file."""
-    root = Xml.Element("testsuites", {"name": "hookrunner"} | _counts(outcomes, seconds))
-    for path in dict.fromkeys(outcome.path for outcome in outcomes):
-        own = [outcome for outcome in outcomes if outcome.path == path]
-        counts = _counts(own, sum(one.seconds for one in own))
-        suite = Xml.SubElement(root, "testsuite", {"name": str(path)} | counts)
-        for outcome in own:
-            _add_case(suite, outcome)
-    Xml.indent(root)
-    text: bytes = Xml.tostring(root, encoding="utf-8", xml_declaration=True)
-    return text + b"\n"
-
-
-def _counts(outcomes: Sequence[CaseReport], seconds: float) -> dict[str, str]:
-    failures = sum(bool(outcome.wrong) for outcome in outcomes)
-    errors = sum(bool(outcome.problem) for outcome in outcomes)
-    return {"tests": str(len(outcomes)), "failures": str(failures), "errors": str(errors), "time": f"{seconds:.3f}"}
-
-
-def _add_case(suite: Xml.Element, outcome: CaseReport) -> None:
-    attributes = {
-        "classname": outcome.subject,
-        "name": _clean(outcome.name),
-        "file": str(outcome.path),
-        "line": str(outcome.line),
-        "time": f"{outcome.seconds:.3f}",
-    }
-    case = Xml.SubElement(suite, "testcase", attributes)
-    if not outcome.passed:
-        first = outcome.problem.partition("\n")[0] or "not as expected: " + ", ".join(
-            difference.key for difference in outcome.wrong
-        )
-        kind = "error" if outcome.problem else "failure"
-        Xml.SubElement(case, kind, message=_clean(first)).text = _clean("\n".join(outcome.lines))
-    if outcome.logs:
-        Xml.SubElement(case, "system-out").text = _clean("\n".join(outcome.logs))
-
-
-def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", text)
 
 
 class AnyFile(Protocol):
@@ -176,15 +87,31 @@ class CaseOutcome(Generic[FileT, CaseT, ProductT]):
     wrong: tuple[Difference, ...] = ()
 
     @property
-    def report(self) -> CaseReport:
-        """The outcome for output."""
-        case, product = self.case, self.product
-        about = self.file.path, self.file.subject.name, case.line, case.name, case.expects
-        return CaseReport(*about, self.seconds, self.problem, self.wrong, product.logs, product.notes)
+    def passed(self) -> bool:
+        """Is the result as expected?"""
+        return not (self.problem or self.wrong)
 
-    def as_json(self) -> JSON:
-        """What has come of the case, for programs."""
-        return self.product.as_json()
+    @property
+    def stale(self) -> bool:
+        """Not as expected, or nothing is expected yet: what `--update` rewrites."""
+        return bool(self.wrong) or not (self.problem or self.case.expects)
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines about a case that did not pass; the output of the hook comes last."""
+        if self.problem:
+            return self.problem.splitlines()
+        lines = [
+            line
+            for difference in self.wrong
+            for line in (f"{difference.key}:", *(f"  {line}" for line in difference.lines))
+        ]
+        if self.wrong and self.product.logs and not any(difference.key == "logs" for difference in self.wrong):
+            lines += ["the hook printed:", *(f"  | {line}" for line in self.product.logs)]
+        return lines
+
+
+AnyOutcome: TypeAlias = CaseOutcome[Any, Any, Any]
 
 
 async def run_cases(
@@ -242,3 +169,50 @@ async def results_in_order(tasks: Sequence[asyncio.Task[_Outcome]]) -> AsyncGene
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot carry, escaped or not: https://www.w3.org/TR/xml/#charsets"""
+
+
+def to_junit(outcomes: Sequence[AnyOutcome], seconds: float) -> bytes:
+    """One suite for each test file."""
+    root = Xml.Element("testsuites", {"name": "hookrunner"} | _counts(outcomes, seconds))
+    for path in dict.fromkeys(outcome.file.path for outcome in outcomes):
+        own = [outcome for outcome in outcomes if outcome.file.path == path]
+        counts = _counts(own, sum(one.seconds for one in own))
+        suite = Xml.SubElement(root, "testsuite", {"name": str(path)} | counts)
+        for outcome in own:
+            _add_case(suite, outcome)
+    Xml.indent(root)
+    text: bytes = Xml.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _counts(outcomes: Sequence[AnyOutcome], seconds: float) -> dict[str, str]:
+    failures = sum(bool(outcome.wrong) for outcome in outcomes)
+    errors = sum(bool(outcome.problem) for outcome in outcomes)
+    return {"tests": str(len(outcomes)), "failures": str(failures), "errors": str(errors), "time": f"{seconds:.3f}"}
+
+
+def _add_case(suite: Xml.Element, outcome: AnyOutcome) -> None:
+    attributes = {
+        "classname": outcome.file.subject.name,
+        "name": _clean(outcome.case.name),
+        "file": str(outcome.file.path),
+        "line": str(outcome.case.line),
+        "time": f"{outcome.seconds:.3f}",
+    }
+    case = Xml.SubElement(suite, "testcase", attributes)
+    if not outcome.passed:
+        first = outcome.problem.partition("\n")[0] or "not as expected: " + ", ".join(
+            difference.key for difference in outcome.wrong
+        )
+        kind = "error" if outcome.problem else "failure"
+        Xml.SubElement(case, kind, message=_clean(first)).text = _clean("\n".join(outcome.lines))
+    if outcome.product.logs:
+        Xml.SubElement(case, "system-out").text = _clean("\n".join(outcome.product.logs))
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text)

@@ -42,12 +42,12 @@ def test_case_without_expectation_is_stale(case: AddonCase) -> None:
 
 
 def test_case_without_expectation_passes_with_a_note(case: AddonCase) -> None:
-    report = CaseOutcome(case, case, BuiltCase(case, build_notes=("a hook said so",))).report
-    assert (report.passed, report.notes[0]) == (True, "a hook said so")
-    assert report.notes[1].startswith("nothing is expected: there is neither .out.yaml nor .error")
+    outcome = CaseOutcome(case, case, BuiltCase(case, build_notes=("a hook said so",)))
+    assert (outcome.passed, outcome.product.notes[0]) == (True, "a hook said so")
+    assert outcome.product.notes[1].startswith("nothing is expected: there is neither .out.yaml nor .error")
     case.beside(".error").write_text("no")
     expecting = reread(case)
-    assert CaseOutcome(expecting, expecting, BuiltCase(expecting)).report.notes == ()
+    assert CaseOutcome(expecting, expecting, BuiltCase(expecting)).product.notes == ()
 
 
 def test_objects_are_compared_in_any_order(case: AddonCase) -> None:

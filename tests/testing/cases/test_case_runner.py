@@ -38,10 +38,10 @@ async def test_each_case_passes_or_says_what_is_wrong(tools: Bench, write_hook: 
         f"{{name: not run, when: {{event: Added, object: {CM % 'a'}, binding: cms}}, expect: {{run: false}}}}",
     )
     found = await outcomes(tools, hook)
-    assert [outcome.report.passed for outcome in found] == [True, False, False, False]
-    assert found[1].report.lines == ["exit:", "  exit 0, expected 1", "the hook printed:", "  | hi"]
-    assert found[2].report.lines == [f"{hook}.test.yaml:3: the hook has no schedule binding"]
-    assert found[3].report.lines[:2] == ["run:", "  the hook ran"]
+    assert [outcome.passed for outcome in found] == [True, False, False, False]
+    assert found[1].lines == ["exit:", "  exit 0, expected 1", "the hook printed:", "  | hi"]
+    assert found[2].lines == [f"{hook}.test.yaml:3: the hook has no schedule binding"]
+    assert found[3].lines[:2] == ["run:", "  the hook ran"]
 
 
 async def test_final_objects_are_compared(tools: Bench, write_hook: Author) -> None:
@@ -51,11 +51,11 @@ async def test_final_objects_are_compared(tools: Bench, write_hook: Author) -> N
     hook = write_hook(CONFIG, script)
     write_tests(hook, f"{{name: ok, given: [{CM % 'a'}, {CM % 'b'}], {START}, {expect}}}")
     (found,) = await outcomes(tools, hook)
-    assert found.report.lines == []
+    assert found.lines == []
     patch = "{operation: MergePatch, kind: cm, namespace: n, name: no, mergePatch: {data: {}}}"
     write_tests(write_hook(CONFIG, f"echo '{patch}' > $KUBERNETES_PATCH_PATH"), refused)
     (found,) = await outcomes(tools, hook)
-    assert 'configmaps "no" not found' in "".join(found.report.lines)
+    assert 'configmaps "no" not found' in "".join(found.lines)
 
 
 async def test_conditions_for_a_given_instance_are_compared(tools: Bench, write_hook: Author) -> None:
@@ -67,7 +67,7 @@ async def test_conditions_for_a_given_instance_are_compared(tools: Bench, write_
         f"{{name: wrong, {given}, expect: {{conditions: []}}}}",
     )
     ok, wrong = await outcomes(tools, hook)
-    assert (ok.report.lines, wrong.report.wrong[0].key) == ([], "conditions")
+    assert (ok.lines, wrong.wrong[0].key) == ([], "conditions")
 
 
 async def test_cases_run_side_by_side_and_are_reported_in_order(
@@ -123,7 +123,7 @@ async def test_junit_counts_and_names_failures(tools: Bench, write_hook: Author)
     write_tests(
         hook, f"{{name: a, {START}}}", f"{{name: b, {START}, expect: {{exit: 1}}}}", "{name: c, when: {to: v1}}"
     )
-    root = Xml.fromstring(case_runner.to_junit([one.report for one in await outcomes(tools, hook)], 1.5))
+    root = Xml.fromstring(case_runner.to_junit(await outcomes(tools, hook), 1.5))
     assert {key: root.get(key) for key in ("tests", "failures", "errors", "time")} == {
         "tests": "3",
         "failures": "1",

@@ -106,13 +106,13 @@ async def test_each_case_reports_its_differences(module: Path) -> None:
         "a wrong section": f"{module}/tests/dns.test.yaml:26: dnss: values are by section, here global and dns",
         "other objects": ["objects", "objects", "count"],
     }
-    assert "dns: replicas must be of type integer" in found["an unexpected failure"].report.lines[1]
+    assert "dns: replicas must be of type integer" in found["an unexpected failure"].lines[1]
 
 
 async def test_a_module_that_cannot_be_loaded_fails_every_case(module: Path) -> None:
     (module / "module.yaml").write_text("weight: heavy")
     [one] = await outcomes(module, "defaults")
-    assert [line for line in one.report.lines if "weight" in line]
+    assert [line for line in one.lines if "weight" in line]
 
 
 def case(expect: object) -> ModuleCase:
