@@ -357,11 +357,11 @@ def api_error(
     status: int, reason: str, message: str, retry_after: float | None = None, raw: str | None = None
 ) -> ApiError:
     """The right leaf for a status code and reason."""
-    if status == 409 and reason == "AlreadyExists":
-        return AlreadyExists(status, reason, message, retry_after, raw)
-    if status == 429 or (status >= 500 and retry_after is not None):
-        return Throttled(status, reason, message, retry_after, raw)
     leaf = {401: Denied, 403: Denied, 404: NotFound, 409: Conflict, 410: Expired}.get(status, ApiError)
+    if status == 409 and reason == "AlreadyExists":
+        leaf = AlreadyExists
+    if status == 429 or (status >= 500 and retry_after is not None):
+        leaf = Throttled
     return leaf(status, reason, message, retry_after, raw)
 
 

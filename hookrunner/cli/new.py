@@ -10,7 +10,6 @@ from hookrunner.cli.output import echo
 from hookrunner.cli.sources import Decorator
 from hookrunner.testing.starters.directory_starters import addon_starter, module_starter
 from hookrunner.testing.starters.hook_starter import KINDS, LANGUAGES, starter
-from hookrunner.testing.starters.provider_starter import LANGUAGES as PROVIDER_LANGUAGES
 from hookrunner.testing.starters.provider_starter import write_provider
 
 
@@ -126,7 +125,7 @@ def new_addon(name: str, directory: Path) -> None:
 @click.option(
     "--lang",
     "language",
-    type=click.Choice(list(PROVIDER_LANGUAGES)),
+    type=click.Choice(list(LANGUAGES)),
     default="bash",
     show_default=True,
     help="Its language.",

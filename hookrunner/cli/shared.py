@@ -80,16 +80,18 @@ def read_seconds(_ctx: click.Context, _param: click.Parameter, given: str) -> fl
         raise click.BadParameter(f"'{given}' is not a duration such as 30s or 2m") from None
 
 
+def duration_option(flag: str, default: str, text: str, may_be_endless: bool = False) -> click.Option:
+    """An option that takes a duration. `may_be_endless`: 0 means no limit."""
+
+    def read(ctx: click.Context, param: click.Parameter, given: str) -> float:
+        return read_seconds(ctx, param, given) or (1e9 if may_be_endless else 0.0)
+
+    return click.Option([flag], metavar="DURATION", default=default, show_default=True, callback=read, help=text)
+
+
 def timeout_option() -> click.Option:
     """For every command that runs hooks."""
-    return click.Option(
-        ["--timeout"],
-        metavar="DURATION",
-        default="30s",
-        show_default=True,
-        callback=lambda *given: read_seconds(*given) or 1e9,  # 0 means no limit
-        help="How long a run may take; then its processes are ended.",
-    )
+    return duration_option("--timeout", "30s", "How long a run may take; then its processes are ended.", True)
 
 
 def kubeconfig_option() -> click.Option:

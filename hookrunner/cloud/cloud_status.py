@@ -109,7 +109,7 @@ class CloudReports:
             provider=self._provider(),
             leads=self.leadership.is_leader,
             leader=self._line(self.leadership.holder),
-            loops=tuple((name, self._line(_problem_of(loop))) for name, loop in self.terms.loops.items()),
+            loops=tuple((name, self._line(getattr(loop, "problem", ""))) for name, loop in self.terms.loops.items()),
             nodes=tuple(self._node(node) for node in self.nodes),
             deletions=self._deletions(),
             services=tuple(self._services()),
@@ -228,7 +228,3 @@ class CloudReports:
 def _counted(states: Iterator[str]) -> _Samples:
     for state, number in Counter(states).items():
         yield (state,), number
-
-
-def _problem_of(loop: object) -> str:
-    return str(getattr(loop, "problem", ""))

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadInput
-from hookrunner.testing.starters.provider_starter import LANGUAGES, write_provider
+from hookrunner.testing.starters.hook_starter import LANGUAGES
+from hookrunner.testing.starters.provider_starter import write_provider
 from tests.providers.provider_calls import ask, node
 
 

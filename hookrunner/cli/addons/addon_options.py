@@ -41,9 +41,12 @@ class AddonFiles:
         for rejected in self.catalog.rejected:
             if rejected.name == name:
                 raise BadInput(f"addon '{name}' cannot be offered: {rejected.problem}")
-        names = [addon.name for addon in self.catalog.addons]
-        hint = suggestion(name, names) or f"; there are {', '.join(names) or 'no addons'}"
-        raise BadInput(f"there is no addon '{name}'{hint}")
+        raise BadInput(_missing(name, [addon.name for addon in self.catalog.addons]))
+
+
+def _missing(name: str, names: Sequence[str]) -> str:
+    hint = suggestion(name, names) or f"; there are {', '.join(names) or 'no addons'}"
+    return f"there is no addon '{name}'{hint}"
 
 
 def read_files(source: AddonDirectories, patches: str = "") -> AddonFiles:
@@ -59,8 +62,7 @@ def read_files(source: AddonDirectories, patches: str = "") -> AddonFiles:
         catalog = find_addons([path.absolute() for path in source.paths])
     names = [*(addon.name for addon in catalog.addons), *(addon.name for addon in catalog.rejected)]
     for name in sorted(overrides.by_addon.keys() - set(names)):
-        hint = suggestion(name, names) or f"; there are {', '.join(names) or 'no addons'}"
-        raise click.BadParameter(f"there is no addon '{name}'{hint}", param_hint="--addon-source")
+        raise click.BadParameter(_missing(name, names), param_hint="--addon-source")
     return AddonFiles(catalog, directory_source(overrides), loaded)
 
 

@@ -10,7 +10,7 @@ from hookrunner import settings
 from hookrunner.cli.cloud.cloud_start import cloud_flag, read_cloud_settings
 from hookrunner.cli.cluster_client import connect_cluster
 from hookrunner.cli.output import echo, echo_json
-from hookrunner.cli.shared import read_seconds, run_to_end
+from hookrunner.cli.shared import duration_option, run_to_end
 from hookrunner.cloud.takeover.cloud_cleaner import CloudCleaner, assemble_cleaner, read_removable
 from hookrunner.errors import BadSetting
 from hookrunner.model.status import some
@@ -20,22 +20,10 @@ from kubetypes.json_values import JSON
 _OWN = [
     click.Option(["--yes"], is_flag=True, help="Do it; without this flag it is only shown."),
     click.Option(["--with-routes"], is_flag=True, help="Delete the routes inside of --cluster-cidr, too."),
-    click.Option(
-        ["--reserve"],
-        metavar="DURATION",
-        callback=read_seconds,
-        default="60s",
-        show_default=True,
-        help="How long the lease is kept from the manager afterwards, so that it can be uninstalled.",
+    duration_option(
+        "--reserve", "60s", "How long the lease is kept from the manager afterwards, so that it can be uninstalled."
     ),
-    click.Option(
-        ["--timeout"],
-        metavar="DURATION",
-        callback=read_seconds,
-        default="10m",
-        show_default=True,
-        help="How long it may take altogether.",
-    ),
+    duration_option("--timeout", "10m", "How long it may take altogether."),
     click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
 ]
 

@@ -80,8 +80,10 @@ def service_and_nodes_params(asked: LoadBalancerRequest) -> JSON:
 
 def routes_params(asked: RouteChanges) -> JSON:
     """Of `routes-apply`."""
-    create, delete = map(_new_route, asked.create), map(_listed_route, asked.delete)
-    return {"create": [*create], "delete": [*delete]}
+    return {
+        "create": [{**_route(route), "nameHint": route.name_hint} for route in asked.create],
+        "delete": [{**_route(route), "name": route.name, "blackhole": route.blackhole} for route in asked.delete],
+    }
 
 
 def _questioned_node(node: CloudNode) -> JSON:
@@ -101,14 +103,6 @@ def _backend_node(node: CloudNode) -> dict[str, JSON]:
         "addresses": _addresses(node.addresses),
         "labels": _plain(node.labels),
     }
-
-
-def _new_route(route: CloudRoute) -> JSON:
-    return {**_route(route), "nameHint": route.name_hint}
-
-
-def _listed_route(route: CloudRoute) -> JSON:
-    return {**_route(route), "name": route.name, "blackhole": route.blackhole}
 
 
 def _route(route: CloudRoute) -> dict[str, JSON]:

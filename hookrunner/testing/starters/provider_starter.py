@@ -8,9 +8,8 @@ from pathlib import Path
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.starters.directory_starters import filled, write_new
+from hookrunner.testing.starters.hook_starter import LANGUAGES
 
-LANGUAGES = {"bash": "sh", "python": "py"}
-"""Each with the extension of its text."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
