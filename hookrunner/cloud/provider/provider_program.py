@@ -7,9 +7,9 @@ that `--cloud-env` names; those are masked in all that it prints and answers.
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 from hookrunner import redaction, safe_files
 from hookrunner.errors import StartRefused
@@ -29,6 +29,8 @@ _LONG = 16
 """Characters of a secret that is masked wherever it stands. A shorter one may be a part of an unrelated word."""
 ALLOWED = (*_PASSED, *_PASSED_IN_BOTH_CASES, *map(str.lower, _PASSED_IN_BOTH_CASES))
 """The variables that a provider gets as far as they are set."""
+FileFingerprint: TypeAlias = tuple[int, int, int, int]
+"""Device, inode, time of the last change and size of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,13 @@ class ProviderProgram:
         parts[::2] = [redaction.masked(part, self.hidden) for part in parts[::2]]
         return "".join(parts)
 
-    def fingerprint(self) -> "FileFingerprint | None":
+    def fingerprint(self) -> FileFingerprint | None:
         """What changes when the file does; None if it is not there."""
         try:
             found = os.stat(self.executable)
         except OSError:
             return None
-        return FileFingerprint(found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def provider_command(
@@ -82,36 +84,19 @@ def provider_command(
     )
 
 
-class FileFingerprint(NamedTuple):
-    """Device, inode, time of the last change and size of a file."""
+def select_variables(
+    inherited: Mapping[str, str], names: Iterable[str] = (), config: Path | None = None
+) -> dict[str, str]:
+    """The whole environment of the program, of ours: `names` are those of `--cloud-env`, `config` is the absolute path
+    of `--cloud-config`. A name that is not set is left out."""
+    known = {name: inherited[name] for name in (*ALLOWED, *names) if name in inherited}
+    return known | ({"CLOUD_CONFIG": str(config)} if config else {})
 
-    device: int
-    inode: int
-    changed_at: int
-    size: int
 
-
-@dataclass(frozen=True, slots=True)
-class ProviderEnvironment:
-    """What the environment is made of: ours, the absolute path of `--cloud-config`, the names of `--cloud-env`."""
-
-    inherited: Mapping[str, str]
-    config: Path | None = None
-    names: Iterable[str] = field(default_factory=tuple)
-
-    @property
-    def variables(self) -> dict[str, str]:
-        """The whole environment of the program. A name that is not set is left out."""
-        names = (*ALLOWED, *self.names)
-        config = {"CLOUD_CONFIG": str(self.config)} if self.config else {}
-        return {name: self.inherited[name] for name in names if name in self.inherited} | config
-
-    @property
-    def hidden(self) -> frozenset[str]:
-        """The values of what `--cloud-env` names, and of proxies with a password, as they may stand in a message."""
-        proxies = [name for name in ALLOWED if "proxy" in name.lower() and "@" in self.inherited.get(name, "")]
-        secret = {name: self.inherited[name] for name in (*self.names, *proxies) if name in self.inherited}
-        return redaction.words({"variables": secret})
+def hidden_words(inherited: Mapping[str, str], names: Iterable[str]) -> frozenset[str]:
+    """The values of what `--cloud-env` names, and of proxies with a password, as they may stand in a message."""
+    proxies = [name for name in ALLOWED if "proxy" in name.lower() and "@" in inherited.get(name, "")]
+    return redaction.words({"variables": {name: inherited[name] for name in (*names, *proxies) if name in inherited}})
 
 
 def find_program(settings: Settings) -> ProviderProgram:
@@ -119,10 +104,9 @@ def find_program(settings: Settings) -> ProviderProgram:
     cloud = settings.cloud
     executable = _executable(cloud)
     require_startable(executable)
-    environment = ProviderEnvironment(settings.hooks.environ, cloud.config, cloud.environment)
-    return ProviderProgram(
-        executable, environment.variables, environment.hidden, cloud.call_timeout, cloud.cluster_name
-    )
+    environ, names = settings.hooks.environ, cloud.environment
+    variables, hidden = select_variables(environ, names, cloud.config), hidden_words(environ, names)
+    return ProviderProgram(executable, variables, hidden, cloud.call_timeout, cloud.cluster_name)
 
 
 def _executable(cloud: CloudSettings) -> Path:

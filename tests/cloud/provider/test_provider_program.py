@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.cloud.provider.provider_program import ProviderEnvironment, ProviderProgram, require_startable
+from hookrunner.cloud.provider.provider_program import (
+    ProviderProgram,
+    hidden_words,
+    require_startable,
+    select_variables,
+)
 from hookrunner.errors import StartRefused
 
 OURS = {
@@ -22,16 +27,16 @@ OURS = {
 
 
 def test_a_provider_sees_an_allow_list_and_what_is_named() -> None:
-    environment = ProviderEnvironment(OURS, Path("/etc/cloud.yaml"), ("CLOUD_TOKEN", "PEM", "UNSET"))
+    variables = select_variables(OURS, ("CLOUD_TOKEN", "PEM", "UNSET"), Path("/etc/cloud.yaml"))
     names = ["CLOUD_CONFIG", "CLOUD_TOKEN", "HOME", "LANG", "NO_PROXY", "PATH", "PEM", "https_proxy"]
-    assert sorted(environment.variables) == names
-    assert environment.variables["CLOUD_CONFIG"] == "/etc/cloud.yaml"
-    assert "CLOUD_CONFIG" not in ProviderEnvironment(OURS).variables
+    assert sorted(variables) == names
+    assert variables["CLOUD_CONFIG"] == "/etc/cloud.yaml"
+    assert "CLOUD_CONFIG" not in select_variables(OURS)
 
 
 def test_what_is_named_and_passwords_of_proxies_are_masked() -> None:
-    environment = ProviderEnvironment(OURS, None, ("CLOUD_TOKEN", "PEM"))
-    program = ProviderProgram(Path("/cloud"), environment.variables, environment.hidden)
+    names = ("CLOUD_TOKEN", "PEM")
+    program = ProviderProgram(Path("/cloud"), select_variables(OURS, names), hidden_words(OURS, names))
     said = "token=hunter22, second line, via http://user:pass@proxy:3128, in C.UTF-8 for hunter22x"
     assert program.masked(said) == "token=***, ***, via ***, in C.UTF-8 for hunter22x"
 
