@@ -189,8 +189,7 @@ async def check_build(addon: Addon, package: Package, builder: ObjectBuilder, sc
             remark = ModuleRemark(path, code="chart-refused", text=str(error))
         else:
             remarks = (
-                *_check_kinds(addon, package, built),
-                *_check_fields(addon, package, built),
+                *_check_objects(addon, package, built),
                 *_check_application(path, built),
                 *await _check_names(addon, package, builder, _request(addon, package, directory, instance)),
             )
@@ -217,14 +216,24 @@ async def _check_names(
     return iter([ModuleRemark(package_path(addon, package.version), code="name-constant", text=text)] * bool(shared))
 
 
-def _check_fields(addon: Addon, package: Package, built: BuiltRelease) -> Iterator[ModuleRemark]:
-    """A remark for each field that Kubernetes, or a definition of the addon or the package, does not know."""
+def _check_objects(addon: Addon, package: Package, built: BuiltRelease) -> Iterator[ModuleRemark]:
+    """A remark for each kind that Kubernetes does not serve, and for each field that Kubernetes, or a definition of the
+    addon or the package, does not know."""
     objects = [*built.rendered.objects, *(hook.obj for hook in built.rendered.hooks)]
+    for api_version, kind in dict.fromkeys((str(obj["apiVersion"]), str(obj["kind"])) for obj in objects):
+        if unserved := served_kinds.problem(api_version, kind, exact=True):
+            path = _path_with(addon, package, f"kind: {kind}", f"apiVersion: {api_version}")
+            yield ModuleRemark(path, code=served_kinds.CODE, text=unserved)
     custom = custom_kinds([*read_definitions(addon), *objects])
     for unknown, text in (problem for obj in objects for problem in object_fields.problems(obj, custom)):
-        word = f"{unknown.name}:".encode()
-        file = next((path for path, data in package.files.items() if word in data), "")
-        yield ModuleRemark(package_path(addon, package.version, file), code=object_fields.CODE, text=text)
+        path = _path_with(addon, package, f"{unknown.name}:")
+        yield ModuleRemark(path, code=object_fields.CODE, text=text)
+
+
+def _path_with(addon: Addon, package: Package, *words: str) -> str:
+    """The path of the first file of a package that has all of these words, that of the package without such a file."""
+    files = (path for path, data in package.files.items() if all(word.encode() in data for word in words))
+    return package_path(addon, package.version, next(files, ""))
 
 
 async def check_package_texts(
@@ -282,14 +291,3 @@ def _check_application(path: str, built: BuiltRelease) -> Iterator[ModuleRemark]
     if built.unshown:
         text = f"the Application shows objects of its own namespace only, not those in {', '.join(built.unshown)}"
         yield ModuleRemark(path, code="application-partial", text=text)
-
-
-def _check_kinds(addon: Addon, package: Package, built: BuiltRelease) -> Iterator[ModuleRemark]:
-    """A remark for each kind that Kubernetes does not serve."""
-    objects = [*built.rendered.objects, *(hook.obj for hook in built.rendered.hooks)]
-    for api_version, kind in dict.fromkeys((str(obj["apiVersion"]), str(obj["kind"])) for obj in objects):
-        if unserved := served_kinds.problem(api_version, kind, exact=True):
-            words = (f"kind: {kind}".encode(), f"apiVersion: {api_version}".encode())
-            names = (path for path, data in package.files.items() if all(word in data for word in words))
-            path = package_path(addon, package.version, next(names, ""))
-            yield ModuleRemark(path, code=served_kinds.CODE, text=unserved)

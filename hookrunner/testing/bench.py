@@ -47,7 +47,7 @@ from hookrunner.settings import HooksSettings
 from hookrunner.testing import display
 from hookrunner.testing.happenings import Given, Happening, NotRun
 from hookrunner.testing.plan import PlannedRun, plan_run
-from hookrunner.testing.results import Patched, Result
+from hookrunner.testing.results import Effects, Patched, Result
 from kubetypes.json_values import JSON
 from kubetypes.patches import json_patch
 from kubetypes.patches.refusals import PatchRefused
@@ -120,6 +120,14 @@ class Bench:
         except NotRun as reason:
             return Result(reason=str(reason), objects=given.objects)
         return await self._run(hook, planned, given)
+
+    async def effects(self, result: Result) -> Effects:
+        """What the operations of a run do to the objects. Raises BadInput for a given object that no API server could
+        have."""
+        # The HTTP client and the sandbox take 0.3 s to import, and many hooks change no objects.
+        from hookrunner.testing.effects import compute_effects
+
+        return await compute_effects(result.objects, result.carried_out, self.jq)
 
     async def _run(self, hook: Hook, planned: PlannedRun, given: Given) -> Result:
         lines, values, instance = _Lines(), _values(hook, given), _instance(given)

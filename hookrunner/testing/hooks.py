@@ -221,10 +221,7 @@ class Run:
 
     @cached_property
     def _effects(self) -> Effects:
-        # The HTTP client and the sandbox take 0.3 s to import, and many tests do not ask for objects.
-        from hookrunner.testing.effects import compute_effects
-
-        return self._tools.wait(compute_effects(self.result.objects, self.result.carried_out, self._tools.bench.jq))
+        return self._tools.wait(self._tools.bench.effects(self.result))
 
     def __repr__(self) -> str:
         """For pytest's failure messages."""

@@ -33,14 +33,6 @@ _VERBS = ("get", "list", "patch")
 _NOT_ADOPTABLE = "it has a providerID, is being initialised, or is being deleted"
 
 
-class AdoptionRequest(NamedTuple):
-    """What a user asks for: names of Nodes (all without any), the provider to ask, whether to taint them."""
-
-    names: tuple[str, ...]
-    program: ProviderProgram | None
-    taints: bool
-
-
 class AdoptedNodes(NamedTuple):
     """The names of the Nodes that are or would be tainted, and why others are not."""
 
@@ -75,9 +67,8 @@ def cloud_adopt(
             "--yes needs --cloud-provider, which is asked about each Node first, or the names of Nodes: one that the "
             "provider does not know would keep the taint for good; 'hookrunner cloud adopt' shows which there are"
         )
-    request = AdoptionRequest(nodes, program, yes)
     with quiet():
-        adopted = run_to_end(_adopt(read_cluster_settings(**cluster), request))
+        adopted = run_to_end(_adopt(read_cluster_settings(**cluster), nodes, program, yes))
     if output == "json":
         left_out = {"leftOut": adopted.left_out} if adopted.left_out else {}
         echo_json({"nodes": adopted.names, "tainted": yes, **left_out})
@@ -96,15 +87,16 @@ def _show(adopted: AdoptedNodes, tainted: bool) -> None:
         echo("every Node has a providerID or is being initialised")
 
 
-async def _adopt(loaded: Settings, request: AdoptionRequest) -> AdoptedNodes:
-    """Taint the Nodes, or only find them. Raises KubeError, BadInput, ClickException."""
+async def _adopt(loaded: Settings, names: Sequence[str], program: ProviderProgram | None, taints: bool) -> AdoptedNodes:
+    """Taint the Nodes of these names, all without any, or only find them; the provider is asked if there is one. Raises
+    KubeError, BadInput, ClickException."""
     async with connect_cluster(loaded) as (client, _):
         try:
             listed = await writes.read_list(client, ObjectRef(NODES))
-            found = _find_named(listed["items"], request.names)
-            if request.program:
-                found = await _leave_out_unknown(found, listed["items"], request.program)
-            if request.taints:
+            found = _find_named(listed["items"], names)
+            if program:
+                found = await _leave_out_unknown(found, listed["items"], program)
+            if taints:
                 found = found._replace(names=[name for name in found.names if await _taint(client, name)])
             return found
         except Denied as error:

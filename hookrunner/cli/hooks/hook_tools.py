@@ -15,7 +15,7 @@ from hookrunner.cli.output import echo, echo_json, echo_styled, show, styled, to
 from hookrunner.cli.shared import kubeconfig_option, run_to_end, timeout_option
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.testing import display, happenings, manifests
-from hookrunner.testing.bench import Bench, bench
+from hookrunner.testing.bench import bench
 from hookrunner.testing.display import as_yaml
 from hookrunner.testing.happenings import Given, HappeningOptions, NotRun
 from hookrunner.testing.results import NO_EFFECTS, Effects, Result, as_json, as_text
@@ -106,20 +106,11 @@ async def _run(ctx: click.Context) -> _Ran | JSON:
         given, happening = _given(ctx), happenings.parse_happening(hook, _happening_options(ctx))
         if not ctx.params["context_only"]:
             result = await tools.run(hook, given, happening)
-            return _Ran(result, await _effects(tools, result))
+            return _Ran(result, await tools.effects(result) if result.carried_out else NO_EFFECTS)
         try:
             return await tools.contexts(hook, given, happening)
         except NotRun as reason:
             return _Ran(Result(reason=str(reason)), NO_EFFECTS)
-
-
-async def _effects(tools: Bench, result: Result) -> Effects:
-    if not result.carried_out:
-        return NO_EFFECTS
-    # The HTTP client and the sandbox take 0.3 s to import, which a hook that changes nothing need not wait for.
-    from hookrunner.testing.effects import compute_effects
-
-    return await compute_effects(result.objects, result.carried_out, tools.jq)
 
 
 def _happening_options(ctx: click.Context) -> HappeningOptions:

@@ -72,10 +72,7 @@ class HookCases:
         """The effects on objects. Not computed without operations, unless the case expects objects."""
         if not result.carried_out and not ("objects" in case.expect and result.ran):
             return NO_EFFECTS
-        # The HTTP client and the sandbox take 0.3 s to import, and many hooks change no objects.
-        from hookrunner.testing.effects import compute_effects
-
-        return await compute_effects(result.objects, result.carried_out, self.tools.jq)
+        return await self.tools.effects(result)
 
 
 def find(paths: Iterable[Path]) -> list[Path]:
