@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from hookrunner import redaction
 from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.schemas import answer_schema, request_schema
 from hookrunner.cloud.provider.verbs import VERBS
@@ -64,14 +65,7 @@ def _free_objects(verb: AnyVerb) -> frozenset[str]:
 
 
 def _schemas(value: JSON) -> Iterator[dict[str, JSON]]:
-    if isinstance(value, dict):
-        if isinstance(value.get("properties"), dict):
-            yield value
-        for inner in value.values():
-            yield from _schemas(inner)
-    if isinstance(value, list):
-        for inner in value:
-            yield from _schemas(inner)
+    return (schema for schema in redaction.maps(value) if isinstance(schema.get("properties"), dict))
 
 
 def _keys(value: JSON, free: frozenset[str]) -> Iterator[str]:

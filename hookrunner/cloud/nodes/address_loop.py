@@ -17,19 +17,14 @@ from hookrunner import log
 from hookrunner.cloud.answers import InstanceAnswer, InstanceMetadata, InstanceState, ProviderError, Want
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.initialization import address_patch, invalid_metadata, provider_id_mismatch
-from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
+from hookrunner.cloud.nodes.loop_parts import NodeLoopParts, PassLoop
 from hookrunner.cloud.nodes.node_addresses import address_problem
 from hookrunner.cloud.nodes.node_informer import NODES
 from hookrunner.cloud.nodes.node_labels import synced_labels
-from hookrunner.cloud.nodes.node_reports import PassLog
-from hookrunner.cloud.nodes.pass_answers import describe_unanswered, pause_of
-from hookrunner.controllers.pass_clock import PassClock
 from hookrunner.errors import KubeError
 from hookrunner.kube import refusals
 from kubetypes.json_values import JSON
 
-_AT_ONCE = 16
-"""Nodes that are written at a time."""
 _WANT = frozenset({Want.STATE, Want.METADATA})
 _RULES = refusals.rbac_rule(NODES, ["patch"]), refusals.rbac_rule(NODES, ["patch"], "status")
 _log = log.get("cloud.addresses")
@@ -50,36 +45,25 @@ class AddressPolicy:
     as_upstream: bool = False
 
 
-class AddressLoop:
-    """`problem`: why the last pass could not do all that it had to, empty if it could."""
+class AddressLoop(PassLoop):
+    """Keeps addresses."""
 
     def __init__(self, parts: NodeLoopParts, policy: AddressPolicy) -> None:
-        self.problem = ""
-        self._nodes, self._provider = parts.nodes, parts.provider
-        self._writer, self._reports = parts.writer, parts.reports
+        super().__init__(parts, policy.period, _log)
         self._policy = policy
         self._last: dict[str, Mapping[str, str]] = {}
         """The labels that the cloud has given each Node last, by uid."""
-        self._pass_log = PassLog(_log)
-        self._clock = PassClock(policy.period)
-        self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self) -> None:
         """Make passes until `stop`, the first as soon as all Nodes are known."""
         while await self._clock.wait_for_pass(self._nodes.wait_for_view):
             await self.make_pass()
 
-    def stop(self) -> None:
-        """Begin nothing more."""
-        self._clock.stop()
-
     async def make_pass(self) -> None:
         """Ask about all initialised Nodes, and write what has changed."""
         asked = [node for node in self._nodes if node.is_initialized and self._is_asked(node)]
         answers = await self._provider.ask_instances(asked, _WANT) if asked else {}
-        self.problem = describe_unanswered(answers)
-        self._pass_log.warn("nodes without an answer", self.problem)
-        self._clock.repeat_after(pause_of(answers))
+        self._note_answers(answers)
         if not self._policy.as_upstream:
             self._reports.record_refusal(asked, answers)
         await asyncio.gather(*(self._bring_up_to_date(node, answers.get(node.name)) for node in asked))

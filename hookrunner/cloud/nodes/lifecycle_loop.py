@@ -30,13 +30,10 @@ from hookrunner.cloud.nodes.lifecycle import (
     release_held,
     taint_patch,
 )
-from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
+from hookrunner.cloud.nodes.loop_parts import NodeLoopParts, PassLoop
 from hookrunner.cloud.nodes.node_ages import NodeAges
 from hookrunner.cloud.nodes.node_informer import NODES
-from hookrunner.cloud.nodes.node_reports import PassLog
-from hookrunner.cloud.nodes.pass_answers import describe_unanswered, pause_of
 from hookrunner.controllers.event_recorder import ObjectEvent
-from hookrunner.controllers.pass_clock import PassClock
 from hookrunner.errors import Conflict, KubeError
 from hookrunner.kube import refusals
 from hookrunner.model.cloud import DeletionDump
@@ -47,23 +44,17 @@ _PatchOf: TypeAlias = Callable[[CloudNode], JSON]
 
 _NOTHING = LifecycleDecision({})
 _WANT = frozenset({Want.STATE})
-_TAINTED_AT_ONCE = 16
 _log = log.get("cloud.lifecycle")
 
 
-class LifecycleLoop:
-    """`problem`: why the last pass could not do all that it had to, empty if it could."""
+class LifecycleLoop(PassLoop):
+    """Deletes and marks Nodes."""
 
     def __init__(self, parts: NodeLoopParts, policy: LifecyclePolicy) -> None:
-        self.problem = ""
-        self._nodes, self._provider = parts.nodes, parts.provider
-        self._writer, self._reports = parts.writer, parts.reports
+        super().__init__(parts, policy.period, _log)
         self._policy = policy
         self._decision = _NOTHING
         self._ages: NodeAges | None = None
-        self._pass_log = PassLog(_log)
-        self._clock = PassClock(policy.period)
-        self._slots = asyncio.Semaphore(_TAINTED_AT_ONCE)
 
     @property
     def candidates(self) -> tuple[DeletionCandidate, ...]:
@@ -94,19 +85,13 @@ class LifecycleLoop:
                 await self.make_pass()
             watching.cancel()
 
-    def stop(self) -> None:
-        """Begin nothing more."""
-        self._clock.stop()
-
     async def make_pass(self) -> None:
         """Ask about the Nodes, if any of them is not ready, and do what follows."""
         self._read_ages(self._nodes)
         asked = self._choose_nodes()
         answers = await self._provider.ask_instances(asked, _WANT) if asked else {}
         self._decision = self._decide(asked, answers)
-        self.problem = describe_unanswered(answers)
-        self._pass_log.warn("nodes without an answer", self.problem)
-        self._clock.repeat_after(pause_of(answers))
+        self._note_answers(answers)
         if not self._policy.as_upstream:
             self._reports.record_refusal((node for node in asked if not node.ready), answers)
         self._report_held()

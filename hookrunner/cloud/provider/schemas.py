@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 
 import orjson
 
+from hookrunner import redaction
 from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.wire_requests import API_VERSION
 from kubetypes.json_values import JSON
@@ -70,14 +71,8 @@ def _definitions(names: set[str]) -> dict[str, JSON]:
 
 def _used(schema: JSON) -> Iterator[str]:
     """The names of the definitions that a schema refers to."""
-    if isinstance(schema, dict):
-        if isinstance(reference := schema.get("$ref"), str):
-            yield reference.removeprefix(_REFERENCE)
-        for inner in schema.values():
-            yield from _used(inner)
-    if isinstance(schema, list):
-        for inner in schema:
-            yield from _used(inner)
+    references = (inner.get("$ref") for inner in redaction.maps(schema))
+    return (reference.removeprefix(_REFERENCE) for reference in references if isinstance(reference, str))
 
 
 @cache
