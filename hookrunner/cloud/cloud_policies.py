@@ -1,7 +1,7 @@
 """What the settings mean for each loop: its policy, by default or as Kubernetes' own manager behaves.
 
-Flags give the numbers, also under `--compat upstream`, where their defaults are upstream's. For what
-upstream has no flag, `as_upstream` of a policy says whether the loop does it as upstream does.
+Flags give the numbers, also under `--compat upstream`, where their defaults are upstream's. Where upstream has no
+flag, `as_upstream` of a policy decides whether the loop behaves as upstream does.
 """
 
 from hookrunner.cloud.nodes.address_loop import AddressPolicy

@@ -62,7 +62,8 @@ class PassLoop:
         self._clock.stop()
 
     def _note_answers(self, answers: Answers) -> None:
-        """Keep what is missing as the problem, and repeat a pass without any answer when the provider says."""
+        """Keep what is missing as the problem. A pass without any answer is repeated after the pause that the errors
+        have."""
         self.problem = describe_unanswered(answers)
         self._pass_log.warn("nodes without an answer", self.problem)
         self._clock.repeat_after(pause_of(answers))

@@ -87,7 +87,7 @@ def provider_command(
 def select_variables(
     inherited: Mapping[str, str], names: Iterable[str] = (), config: Path | None = None
 ) -> dict[str, str]:
-    """The whole environment of the program, of ours: `names` are those of `--cloud-env`, `config` is the absolute path
+    """The whole environment of the program: what it inherits, `names` of `--cloud-env`, and `config`, the absolute path
     of `--cloud-config`. A name that is not set is left out."""
     known = {name: inherited[name] for name in (*ALLOWED, *names) if name in inherited}
     return known | ({"CLOUD_CONFIG": str(config)} if config else {})
