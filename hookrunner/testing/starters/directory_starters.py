@@ -44,7 +44,8 @@ def write_new(texts: Mapping[Path, str], directory: Path | None = None) -> None:
     """Make files with these texts, which may all be in a new directory: all or none, with the user's umask; scripts can
     be executed. A file that another program has made meanwhile is not overwritten. Raises BadInput if one is there
     already, or the directory, or if one cannot be made."""
-    for path in [directory] if directory else texts:
+    new = [directory] if directory else list(texts)
+    for path in new:
         if path.exists():
             raise BadInput(f"{path} is there already, and nothing was changed; take another name")
     with ExitStack() as undo:
@@ -59,7 +60,7 @@ def write_new(texts: Mapping[Path, str], directory: Path | None = None) -> None:
                 undo.callback(path.unlink, missing_ok=True)
                 path.write_text(text, "utf-8")
         except OSError as error:
-            raise BadInput(f"cannot write {error.filename or next(iter(texts))}: {error.strerror}") from None
+            raise BadInput(f"cannot write {error.filename or new[0]}: {error.strerror}") from None
         undo.pop_all()
 
 
