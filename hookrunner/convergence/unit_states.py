@@ -1,15 +1,47 @@
-"""The states of all units. A reader finds a unit by its name, and hears of changes by a feed."""
+"""The states of all units. A reader finds a unit by its name, and hears of changes by a feed.
+
+    feed = states.unit_changes.subscribe()              # then look at all units once
+    states.unit_changes.note("dns.default.x")
+    for unit in await feed.next_batch(): ...            # those that have changed, and not all of several hundred
+
+A reader gets each name once, however often the unit has changed since it looked last, so it has to read what holds now.
+A name says only that something may be new. The unit may be gone when the reader comes to it.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from weakref import WeakSet
 
 from hookrunner.convergence.events import Notices
-from hookrunner.convergence.unit_changes import UnitChanges
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import Module
 from hookrunner.model.release_state import ReleaseState
 from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.model.units import Unit
-from hookrunner.waits import Notifier
+from hookrunner.waits import Batches, Notifier
+
+CALM = 0.25
+"""Seconds without a change until it is calm: what is not urgent holds up no runs then."""
+
+MOST_PAUSES = 12
+"""So often that time may begin again: what is not urgent waits three seconds at most."""
+
+
+class UnitChanges:
+    """Tells every reader which units have changed. A feed ends with its last reference."""
+
+    def __init__(self) -> None:
+        self._feeds = WeakSet[Batches[str]]()
+
+    def subscribe(self) -> Batches[str]:
+        """The changes from now on, for one reader."""
+        feed = Batches[str]()
+        self._feeds.add(feed)
+        return feed
+
+    def note(self, unit: str) -> None:
+        """A unit has changed, or what is known of it."""
+        for feed in self._feeds:
+            feed.put(unit, unit)
 
 
 class UnitStates:

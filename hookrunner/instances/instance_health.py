@@ -17,8 +17,7 @@ from typing import Protocol, TypeAlias
 
 from hookrunner import log
 from hookrunner.convergence.runs.seams import RecordReader
-from hookrunner.convergence.unit_changes import CALM, MOST_PAUSES
-from hookrunner.convergence.unit_states import UnitStates
+from hookrunner.convergence.unit_states import CALM, MOST_PAUSES, UnitStates
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.model.addon_status import ObjectReport

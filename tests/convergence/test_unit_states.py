@@ -1,11 +1,13 @@
-"""Instances of addons among the states: beside the modules, added and removed while those stay."""
+"""Instances of addons among the states: beside the modules, added and removed while those stay; each reader of changes
+sees each unit that has changed, once."""
 
 import asyncio
+import gc
 from dataclasses import replace
 
 import pytest
 
-from hookrunner.convergence.unit_states import UnitStates
+from hookrunner.convergence.unit_states import UnitChanges, UnitStates
 from hookrunner.errors import BadModule
 from hookrunner.model.modules import Choice
 from hookrunner.model.tasks import own_queue
@@ -47,3 +49,35 @@ def test_queue_says_whether_it_is_of_a_module_or_of_an_instance() -> None:
     names = "cert-manager", "v1.2", "coredns.kube-system.default", "calico.default"
     assert [*map(is_unit_of_addon, names)] == [False, False, True, True]
     assert [*map(own_queue, names)][1:3] == ["module/v1.2", "addon/coredns.kube-system.default"]
+
+
+@pytest.mark.looptime
+async def test_reader_gets_each_changed_unit_once_in_order() -> None:
+    changes = UnitChanges()
+    feed = changes.subscribe()
+    for unit in ("b", "a", "b"):
+        changes.note(unit)
+    assert await feed.next_batch() == ("b", "a")
+    waiting = asyncio.create_task(feed.next_batch())
+    await asyncio.sleep(1)
+    assert not waiting.done()
+    changes.note("a")
+    assert await waiting == ("a",)
+
+
+@pytest.mark.looptime
+async def test_each_reader_has_its_own_changes_from_when_it_subscribed() -> None:
+    changes = UnitChanges()
+    first = changes.subscribe()
+    changes.note("a")
+    second = changes.subscribe()
+    changes.note("b")
+    assert (await first.next_batch(), await second.next_batch()) == (("a", "b"), ("b",))
+
+
+@pytest.mark.looptime
+async def test_feed_without_a_reader_is_forgotten() -> None:
+    changes = UnitChanges()
+    changes.subscribe()
+    gc.collect()
+    assert len(changes._feeds) == 0

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.convergence.unit_changes import CALM
-from hookrunner.convergence.unit_states import UnitStates
+from hookrunner.convergence.unit_states import CALM, UnitStates
 from hookrunner.errors import Unreachable
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_hooks import InstanceSubject

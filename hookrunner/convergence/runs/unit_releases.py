@@ -8,8 +8,7 @@ from typing import NamedTuple
 from hookrunner import log
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.seams import DriftWatches, KnownReleases, ManifestReader
-from hookrunner.convergence.unit_changes import CALM, MOST_PAUSES
-from hookrunner.convergence.unit_states import UnitStates
+from hookrunner.convergence.unit_states import CALM, MOST_PAUSES, UnitStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice
 from hookrunner.model.releases import Head, ReleaseOptions
