@@ -1,16 +1,104 @@
-"""What the release of an instance is made from, as convergence asks for it (`convergence.plan.ReleaseBuild`): the
-package that a run has chosen, built with the values that its hooks leave."""
+"""An instance with the package that it gets: what must hold before it is built, its values, and the build.
+
+    prepared = prepare_build(addon, instance, chosen, capabilities, installed="1.14.2")
+    if obstacle := prepared.obstacle: …             # the package does not fit the cluster or what is installed
+    prepared.describe(store, layers)                # hooks and templates know the version from here on
+    built = await builder.build(prepared.request(store, terms))
+    if obstacle := prepared.refusal_of(built): …    # an object asks for a newer hookrunner
+
+A running hookrunner (`instances/instance_planner.py`), `addon render` and `addon test` (`testing/addons/`) and
+`addon lint` take these steps, so what is tried offline is what runs. They differ in where a package comes from, in what
+hooks find, and in what becomes of an obstacle. `InstanceBuild` is the last two steps as convergence asks for them
+(`convergence.plan.ReleaseBuild`): a run that has its package, with the values that its hooks leave.
+"""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from hookrunner.addons.build_preparation import PreparedBuild
-from hookrunner.addons.build_request import BuildTerms, build_digest, looks_up, reads_capabilities
-from hookrunner.addons.object_builder import ObjectBuilder
+from hookrunner.addons.addon_values import AddonValues, instance_values, known_of
+from hookrunner.addons.build_request import BuildRequest, BuildTerms, build_digest, looks_up, reads_capabilities
+from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
+from hookrunner.addons.version_resolver import (
+    ResolvedVersion,
+    VersionRequest,
+    check_operator,
+    check_package,
+    untested_reason,
+    version_request,
+)
 from hookrunner.errors import BadChart, BadPatch, RunBlocked
-from hookrunner.model.releases import ReleaseInputs, RenderedChart
+from hookrunner.model.addon_status import AddonObstacle
+from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.releases import Capabilities, ReleaseInputs, RenderedChart
+from hookrunner.packages.package import Package
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPackage:
+    """A package, its version as it was found, and the directory with its files."""
+
+    version: ResolvedVersion
+    package: Package
+    directory: Path
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBuild:
+    """An instance with its package, for a cluster with these capabilities. `versions` is what decides about the
+    version; `untested` says why that counts as untested on this cluster, "" if it does not."""
+
+    addon: Addon
+    instance: Instance
+    chosen: ChosenPackage
+    capabilities: Capabilities
+    versions: VersionRequest
+    untested: str
+
+    @property
+    def obstacle(self) -> AddonObstacle | None:
+        """Why the package cannot be installed here, None if it can."""
+        return check_package(self.chosen.package.traits, self.versions, self.chosen.version.version)
+
+    def describe(self, store: SectionStore, layers: AddonValues) -> None:
+        """Let hooks and templates see the version and the spec; the instance has a section in the store. Raises
+        BadValues."""
+        known = known_of(self.instance, self.addon, self.chosen.version, self.versions.installed)
+        store.describe(self.instance.unit, layers.of_instance(known), dict(self.instance.own))
+
+    def own_values(self) -> SectionStore:
+        """The same values in a store of their own, for tools that ask no cluster. Raises BadAddon, BadValues."""
+        return instance_values(self.addon, self.instance, self.chosen.version)
+
+    def request(self, values: SectionStore, terms: BuildTerms, install: bool = True) -> BuildRequest:
+        """What the objects are made from, with the values as hooks have left them. `install` says that there is no
+        earlier revision. Raises BadValues if templates must not see these values."""
+        values.for_helm(self.instance.unit)
+        return BuildRequest(
+            addon=self.addon,
+            instance=self.instance,
+            package=self.chosen.package,
+            directory=self.chosen.directory,
+            values=values.document(self.instance.unit),
+            capabilities=self.capabilities,
+            terms=terms,
+            install=install,
+        )
+
+    def refusal_of(self, built: BuiltRelease) -> AddonObstacle | None:
+        """Why what was built cannot be installed by this hookrunner, None if it can."""
+        return check_operator(built.min_operator, self.versions, self.chosen.version.version)
+
+
+def prepare_build(
+    addon: Addon, instance: Instance, chosen: ChosenPackage, capabilities: Capabilities, installed: str = ""
+) -> PreparedBuild:
+    """An instance with this package. `installed` is the version that it has now, empty before the first install."""
+    versions = version_request(addon, instance, capabilities.kube_version, installed)
+    untested = untested_reason(chosen.package.traits, versions, chosen.version.version)
+    return PreparedBuild(addon, instance, chosen, capabilities, versions, untested)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +121,7 @@ class InstanceBuild:
     def reads_capabilities(self) -> bool:
         """May its objects depend on what the cluster serves?"""
         with suppress(BadChart):
-            return reads_capabilities(self.prepared.package, self.prepared.chosen.directory)
+            return reads_capabilities(self.prepared.chosen.package, self.prepared.chosen.directory)
         return False
 
     async def read_inputs(self) -> ReleaseInputs:

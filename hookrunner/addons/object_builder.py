@@ -214,6 +214,8 @@ def _described(objects: Objects, request: BuildRequest) -> Objects:
 
 async def _patch(objects: Objects, request: BuildRequest) -> PatchedObjects:
     """The objects with the instance's patches. Raises BadPatch, RenderFailed."""
+    if not request.instance.fields.patches:
+        return PatchedObjects(objects)
     policy = PatchPolicy(request.terms.patches, request.addon.patches)
     patches = request.instance.fields.patches
     require_patches_on(policy, patches)

@@ -75,10 +75,10 @@ class InstanceHealth:
             missed = {unit for unit in waiting if not await self._track(unit, registry, is_written)}
             waiting = missed | {*await next_batch(_RETRY if missed else None)}
 
-    async def tell(self, states: UnitStates) -> None:
-        """Say which units have another health, until cancelled."""
+    async def changes(self) -> AsyncIterator[str]:
+        """Yield a unit when the health of its objects has changed."""
         async for identity in self._tracker.changes():
-            states.unit_changes.note(identity.name)
+            yield identity.name
 
     async def _track(self, unit: str, registry: InstanceRegistry, is_written: bool) -> bool:
         """Track what its last run has written, or found. False if that cannot be read yet."""

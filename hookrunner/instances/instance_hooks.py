@@ -19,18 +19,13 @@ _LONGEST_PATH = 255
 
 
 class InstanceSubject:
-    """One instance, as its hooks see it (`decisions.hook_values.HookSubject`). `on_report` is called with the unit when
-    a hook reports something new."""
+    """One instance, as its hooks see it (`decisions.hook_values.HookSubject`). `reports` is what they report of it,
+    `on_report` is called with the unit when that is something new."""
 
     def __init__(self, planner: InstancePlanner, on_report: Callable[[str], None]) -> None:
         self._planner = planner
         self._on_report = on_report
-        self._reports = ConditionReports(_earlier_reports(planner.addon, planner.instance))
-
-    @property
-    def conditions(self) -> tuple[HookCondition, ...]:
-        """What its hooks report of it, each condition once."""
-        return self._reports.conditions
+        self.reports = ConditionReports(_earlier_reports(planner.addon, planner.instance))
 
     def give(self) -> InstanceInput:
         """The instance as it is now, and the directory of the package that the last run has chosen."""
@@ -42,7 +37,7 @@ class InstanceSubject:
     def report(self, hook: str, conditions: Sequence[HookCondition]) -> None:
         """Keep what a hook reports, until it runs again."""
         unit = self._planner.instance.unit
-        if self._reports.replace(label_of(hook, unit), conditions):
+        if self.reports.replace(label_of(hook, unit), conditions):
             self._on_report(unit)
 
 

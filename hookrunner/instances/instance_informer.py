@@ -8,6 +8,7 @@ compared with it, but is no news: else each run would cause the next one. A defi
 the subresource `status`; then the generation grows with each status, so the spec itself is compared.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing
@@ -20,6 +21,7 @@ from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, O
 from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, UNMANAGED, Addon, Instance
 from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
+from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 
 _log = log.get("addons.instances")
@@ -53,21 +55,18 @@ class InstancesHidden:
     """The instances of the addon were never listed, and cannot be before someone acts."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstancesLost:
-    """The watch of a kind that was listed is lost: the API server is away, or the definition was deleted."""
-
-
-InstanceEvent: TypeAlias = InstanceChanged | InstanceGone | InstancesListed | InstancesHidden | InstancesLost
+InstanceEvent: TypeAlias = InstanceChanged | InstanceGone | InstancesListed | InstancesHidden
 
 
 class InstanceCache:
-    """The latest state of each instance of an addon. `is_listed`: others do not exist. `obstacle` is why the watch
-    reports nothing at the moment, empty if it does; `obstacle_since` since when, in epoch seconds."""
+    """The latest state of each instance of an addon. `listed` is set when others do not exist; `lost` wakes when the
+    watch is lost after that: the API server is away, or the definition was deleted. `obstacle` is why the watch reports
+    nothing at the moment, empty if it does; `obstacle_since` since when, in epoch seconds."""
 
     def __init__(self, addon: Addon) -> None:
         self.addon = addon
-        self.is_listed = False
+        self.listed = asyncio.Event()
+        self.lost = Notifier()
         self.obstacle = ""
         self.obstacle_since = 0.0
         self._is_hidden = False
@@ -81,6 +80,11 @@ class InstanceCache:
     def get(self, unit: str) -> Instance | None:
         """The latest state of an instance, None if it does not exist."""
         return self._of_unit.get(unit)
+
+    @property
+    def is_listed(self) -> bool:
+        """Are all instances known?"""
+        return self.listed.is_set()
 
     @property
     def is_known(self) -> bool:
@@ -112,12 +116,14 @@ class InstanceCache:
             case Synced():
                 self._show()
                 if not self.is_listed:
-                    self.is_listed = True
+                    self.listed.set()
                     yield InstancesListed()
             case WatchLost(reason=reason, brief=brief):
                 self.hide(reason, brief)
-                if self.is_listed or not brief:
-                    yield InstancesLost() if self.is_listed else InstancesHidden()
+                if self.is_listed:
+                    self.lost.notify()
+                elif not brief:
+                    yield InstancesHidden()
             case WatchRestored():
                 self._show()
 

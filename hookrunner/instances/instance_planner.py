@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from hookrunner.addons.addon_values import AddonValues
-from hookrunner.addons.build_preparation import PreparedBuild
-from hookrunner.addons.instance_build import BuildTools, InstanceBuild
+from hookrunner.addons.instance_build import BuildTools, InstanceBuild, PreparedBuild, prepare_build
 from hookrunner.addons.status_conditions import obstacle_of
 from hookrunner.convergence.plan import Fallback, Plan
 from hookrunner.convergence.runs.seams import HeadReader
@@ -21,8 +20,8 @@ from hookrunner.instances.package_choice import PackageChoice
 from hookrunner.instances.removal import InstanceRemover
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
-from hookrunner.model.addons import ADDON_LABEL, Addon, Instance
-from hookrunner.model.releases import NEVER_PRUNED, Head, ObjectMarks, OwnerReference, ReleaseOptions
+from hookrunner.model.addons import ADDON_LABEL, FINALIZER, Addon, Instance
+from hookrunner.model.releases import NEVER_PRUNED, Capabilities, Head, ObjectMarks, OwnerReference, ReleaseOptions
 from hookrunner.model.unit_state import UnitState
 from hookrunner.packages.package_fetcher import PackageFetcher
 from hookrunner.packages.source_locations import PackageSource
@@ -35,7 +34,7 @@ _PATIENCE, _NEXT_PATIENCE = 10.0, 60.0
 @dataclass(frozen=True, slots=True)
 class PlannerParts:
     """What plans are made with. `usual` are the options of all releases, which are in the namespace `home`.
-    `find_obstacle` asks the gates, `open_source` gives the source of an addon's packages for a cluster of this version,
+    `find_obstacle` asks the gates, `open_source` gives the source of the addon of a name for a cluster of this version,
     `mark` gives an object our finalizer, `status_of` has a unit's status as it was written last."""
 
     tools: BuildTools
@@ -47,8 +46,8 @@ class PlannerParts:
     fetcher: PackageFetcher
     remover: InstanceRemover
     mark: Callable[[Addon, Instance], Awaitable[None]]
-    find_obstacle: Callable[[Instance, Addon], Awaitable[AddonObstacle | None]]
-    open_source: Callable[[Addon, str], PackageSource]
+    find_obstacle: Callable[[Instance, Addon, Capabilities], Awaitable[AddonObstacle | None]]
+    open_source: Callable[[str, str], PackageSource]
     status_of: Callable[[str], JSON]
 
 
@@ -86,8 +85,9 @@ class InstancePlanner:
         self.tried = instance.generation
         self.installed = await parts.releases.read_head(instance.unit, parts.home)
         self.has_read_head = True
-        _require_open(await parts.find_obstacle(instance, addon))
-        self.prepared = prepared = await self._prepare(instance)
+        capabilities = await parts.capabilities.get()
+        _require_open(await parts.find_obstacle(instance, addon, capabilities))
+        self.prepared = prepared = await self._prepare(instance, capabilities)
         return self._plan(prepared)
 
     def present(self, state: UnitState) -> Plan:
@@ -104,20 +104,20 @@ class InstancePlanner:
         options, remover = self.options(ReleaseOptions()), self._parts.remover
         await remover.remove(self._orphaned or self.instance, head, options, patience)
 
-    async def _prepare(self, instance: Instance) -> PreparedBuild:
+    async def _prepare(self, instance: Instance, capabilities: Capabilities) -> PreparedBuild:
         """The package, with the values that hooks and templates see from here on."""
         addon, parts, installed = self.addon, self._parts, self.installed
-        capabilities = await parts.capabilities.get()
         chosen = await self.packages.choose(instance, self._status, capabilities.kube_version, installed)
         if isinstance(chosen, AddonObstacle):
             raise _refusal(chosen)
-        prepared = PreparedBuild(addon, instance, chosen, capabilities, installed.version if installed else "")
+        prepared = prepare_build(addon, instance, chosen, capabilities, installed.version if installed else "")
         _require_open(prepared.obstacle)
         try:
             prepared.describe(parts.tools.store, self._values)
         except BadValues as error:  # the spec: only an edit can correct it
             raise _refusal(obstacle_of(error)) from error
-        await parts.mark(addon, instance)
+        if FINALIZER not in instance.finalizers:
+            await parts.mark(addon, instance)
         return prepared
 
     def _plan(self, prepared: PreparedBuild) -> Plan:
@@ -130,7 +130,7 @@ class InstancePlanner:
             Fallback(self._last_healthy, self.instance.fields.rollback_on_failure, given_up.revision, given_up.reason),
             prepared.instance.asked,
             self.instance.unit,
-            prepared.version.version,
+            prepared.chosen.version.version,
         )
 
     def options(self, usual: ReleaseOptions) -> ReleaseOptions:

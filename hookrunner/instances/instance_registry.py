@@ -1,7 +1,7 @@
 """The units of instances: one for each object of an addon's kind, from its first watch event to its removal.
 
     registry = InstanceRegistry(caches, units, workshop)
-    registry.take_in(addon, event)
+    await registry.follow(watches, cache)       # until cancelled, for each addon
 
 Instances of an addon have units from when all instances are known that their gates look at: before, none of them can be
 judged. An instance that is deleted keeps its unit until everything is removed; only then may an object of the same name
@@ -9,7 +9,8 @@ have one. What happens meanwhile is in the cache, and looked at again at the end
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,11 +32,13 @@ from hookrunner.instances.instance_informer import (
     InstanceGone,
     InstancesHidden,
     InstancesListed,
+    follow_instances,
 )
 from hookrunner.instances.instance_planner import InstancePlanner
 from hookrunner.instances.removal import remove_finalizer
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
+from hookrunner.kube.informer import Opener
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, WakeUp
 from hookrunner.model.addons import Addon, Instance, reference_of
 from hookrunner.model.release_state import ReleaseState
@@ -104,6 +107,8 @@ class InstanceRegistry:
         self, caches: Mapping[str, InstanceCache], units: Units, states: UnitStates, workshop: Workshop
     ) -> None:
         self.addons = {name: cache.addon for name, cache in caches.items()}
+        self._rivals = {name: rivals(addon, self.addons) for name, addon in self.addons.items()}
+        self._dependents = {name: addons_requiring(name, self.addons.values()) for name in self.addons}
         self._caches = caches
         self._units = units
         self._notices = states.notices
@@ -122,6 +127,20 @@ class InstanceRegistry:
     def get(self, unit: str) -> LiveUnit | None:
         """The unit of this name, or None."""
         return self._live.get(unit)
+
+    async def changes(self) -> AsyncIterator[Mapping[str, LiveUnit | None]]:
+        """Yield which units have changed, at first all instances, as they are now: None for those that are gone, and
+        for modules."""
+        feed = self._changes.subscribe()
+        yield dict(self._live)
+        while True:
+            yield {unit: self._live.get(unit) for unit in await feed.next_batch()}
+
+    async def follow(self, watches: Opener, cache: InstanceCache) -> None:
+        """Take in what happens to the objects of an addon, whose kind is defined, until cancelled."""
+        async with aclosing(follow_instances(watches, cache)) as events:
+            async for event in events:
+                self.take_in(cache.addon, event)
 
     def take_in(self, addon: Addon, event: InstanceEvent) -> None:
         """An addon's instances have changed."""
@@ -144,10 +163,9 @@ class InstanceRegistry:
     async def follow_suspensions(self) -> None:
         """Run instances that had to give way to one that is suspended now and has installed nothing, until
         cancelled."""
-        feed, idle = self._changes.subscribe(), set[str]()
-        while True:
-            for unit in await feed.next_batch():
-                live = self._live.get(unit)
+        idle = set[str]()
+        async for changed in self.changes():
+            for unit, live in changed.items():
                 if live is None or not live.is_idle:
                     idle.discard(unit)
                 elif unit not in idle:
@@ -172,11 +190,11 @@ class InstanceRegistry:
 
     def wake_rivals(self, addon: Addon, cause: str) -> None:
         """Run instances to which one of this addon is preferred: there may be no such one now."""
-        self.wake(WakeUp.INSTANCES, rivals(addon, self.addons), cause)
+        self.wake(WakeUp.INSTANCES, self._rivals[addon.name], cause)
 
     def wake_dependents(self, addon: Addon, cause: str) -> None:
         """Run instances that wait for a ready one of this addon."""
-        self.wake(WakeUp.ADDONS, addons_requiring(addon.name, self.addons.values()), cause)
+        self.wake(WakeUp.ADDONS, self._dependents[addon.name], cause)
 
     def request(self, live: LiveUnit, cause: str) -> None:
         """Run one instance."""
@@ -211,7 +229,8 @@ class InstanceRegistry:
 
     def _follow(self, addon: Addon, instance: Instance) -> None:
         live = self._live.get(instance.unit)
-        if live and (instance.unit not in self._ending or instance.uid == live.instance.uid):
+        is_another = live is not None and live.instance.uid != instance.uid
+        if live and not (is_another and instance.unit in self._ending):
             live.planner.update(instance)
         if instance.unit in self._ending:
             if live:
@@ -230,7 +249,8 @@ class InstanceRegistry:
                 self._units.request(live.state, "Instance-Added")
                 self._wake_younger(live)
         else:
-            self._notices.begin(instance.unit, reference_of(addon, instance))
+            if is_another:
+                self._notices.begin(instance.unit, reference_of(addon, instance))
             self._edits.add({instance.unit})
 
     def _begin(self, addon: Addon, instance: Instance) -> LiveUnit | None:
@@ -251,7 +271,7 @@ class InstanceRegistry:
     def _wake_younger(self, added: LiveUnit) -> None:
         """Run the instances that have to give way to this one. Nearly always it is the youngest, but a user may have
         looked after an older one."""
-        age, names = added.instance.age_key, rivals(added.addon, self.addons)
+        age, names = added.instance.age_key, self._rivals[added.addon.name]
         for live in self.live if names else ():
             if live.addon.name in names and live.instance.age_key > age:
                 self._units.request(live.state, "Older-Instance")

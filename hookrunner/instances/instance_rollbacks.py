@@ -10,10 +10,11 @@ What was given up stands for the spec and the package that led to it: it is trie
 annotation `hookrunner.io/reconcile`, changes (`Instance.asked`). See docs/addons.md#rollback.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hookrunner.model.addon_status import InstanceFacts
+from hookrunner.model.addon_status import InstanceFacts, LastHealthy
+from hookrunner.model.timestamps import rfc3339
 
 
 def deadline_of(facts: InstanceFacts) -> float | None:
@@ -28,6 +29,18 @@ def is_overdue(facts: InstanceFacts, now: float) -> bool:
     """Has the timeout passed (epoch seconds)? Whether anything is not ready is another question."""
     deadline = deadline_of(facts)
     return deadline is not None and deadline <= now
+
+
+def with_verdict(facts: InstanceFacts, now: float) -> InstanceFacts:
+    """The facts with what the health of the objects proves at a time (epoch seconds). A revision whose objects are all
+    current becomes the last healthy one; with a Job that has not ended only when the timeout is over, since a Job that
+    fails is a failed upgrade."""
+    installed, healthy, objects = facts.installed, facts.last_healthy, facts.objects
+    is_current = objects is not None and all(report.status == "Current" for report in objects)
+    is_proven = is_current and (is_overdue(facts, now) or not any(report.is_running for report in objects or ()))
+    if installed and is_proven and not (healthy and healthy.revision == installed.revision):
+        facts = replace(facts, last_healthy=LastHealthy(installed.version, installed.revision, rfc3339(now)))
+    return replace(facts, timed_out=is_overdue(facts, now))
 
 
 def failure_of(facts: InstanceFacts) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,16 +18,10 @@ from hookrunner.background import Background
 from hookrunner.claimed_directories import private_directory
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
-from hookrunner.errors import HookrunnerError, KubeError, PackageError, ReleaseFailed
+from hookrunner.errors import HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.instance_health import InstanceHealth
-from hookrunner.instances.instance_informer import (
-    InstanceCache,
-    InstancesHidden,
-    InstancesListed,
-    InstancesLost,
-    follow_instances,
-)
+from hookrunner.instances.instance_informer import InstanceCache, InstancesHidden
 from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.removal import FinalizerSetter, InstanceRemover, VanishedInstances
@@ -48,18 +42,11 @@ from hookrunner.model.releases import ReleaseOptions
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
-from hookrunner.packages.source_locations import (
-    ClusterLocation,
-    PackageSource,
-    SourceLocation,
-    overrides_of,
-    parse_location,
-)
+from hookrunner.packages.source_locations import ClusterLocation, locations_of
 from hookrunner.packages.web_proxies import WebProxies
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.settings import Settings
-from hookrunner.waits import Notifier
 
 _log = log.get("addons.instances")
 
@@ -87,25 +74,25 @@ class Instances:
         states, writer = self._convergence.states, self._writer
         background.keep("statuses of addons", writer.post)
         rollouts = RolloutWatch(self.registry.request, states.unit_changes.note)
-        reports = StatusReports(states, self.registry, writer, self._health, rollouts, self._reported)
+        reports = StatusReports(self.registry, writer, self._health, rollouts, self._reported)
         background.keep("reports of addons", reports.follow)
         background.keep("timeouts of addons", rollouts.keep)
         background.keep("objects of addons", partial(self._health.follow_runs, states, self.registry))
         background.keep("earlier objects of addons", partial(self._health.take_over, states, self.registry))
-        background.keep("health of addons", partial(self._health.tell, states))
+        background.keep("health of addons", reports.follow_health)
         background.keep("edits of instances", self.registry.follow_edits)
         background.keep("suspensions of instances", self.registry.follow_suspensions)
         self._start_triggers(background)
         for cache in self._caches.values():
-            lost = Notifier()
-            background.keep(f"addon {cache.addon.name}", partial(self._follow, cache, lost))
-            background.keep(f"definition of {cache.addon.name}", partial(self._restore_definition, cache, lost))
+            name = cache.addon.name
+            background.keep(f"start of {name}", partial(self._begin, background, cache), ends=True)
+            background.keep(f"definition of {name}", partial(self._restore_definition, cache))
+            background.keep(f"vanished instances of {name}", partial(self._purge, cache), ends=True)
 
     def _start_triggers(self, background: Background) -> None:
         states, watches = self._convergence.states, self._parts.kube.watches
         required = RequirementWatch(self.registry, states, self._convergence.helm.drift.watches)
-        background.keep("modules that addons require", required.follow_modules)
-        background.keep("objects that addons require", required.follow_objects)
+        background.keep("what addons require", required.follow_units)
         background.keep("watches of objects that addons require", required.follow_facts)
         for location, addons in self._sources.items():
             watch = SourceWatch(location, addons, watches)
@@ -119,25 +106,21 @@ class Instances:
         async for addons in watch.changes():
             self.registry.ask_sources(addons, "Source-Changed")
 
-    async def _restore_definition(self, cache: InstanceCache, lost: Notifier) -> None:
+    async def _begin(self, background: Background, cache: InstanceCache) -> None:
+        """Define a kind, and follow its objects from then on."""
+        await self._define(cache)
+        follow = partial(self.registry.follow, self._parts.kube.watches, cache)
+        background.keep(f"addon {cache.addon.name}", follow)
+
+    async def _restore_definition(self, cache: InstanceCache) -> None:
         """Define a kind again that someone has deleted: its watch tells of it."""
         while True:
-            await lost.next()
+            await cache.lost.next()
             await self._define(cache)
-
-    async def _follow(self, cache: InstanceCache, lost: Notifier) -> None:
-        await self._define(cache)
-        async with aclosing(follow_instances(self._parts.kube.watches, cache)) as events:
-            async for event in events:
-                self.registry.take_in(cache.addon, event)
-                if isinstance(event, InstancesLost):
-                    lost.notify()
-                elif isinstance(event, InstancesListed):
-                    name = f"vanished instances of {cache.addon.name}"
-                    self._parts.background.keep(name, partial(self._purge, cache), ends=True)
 
     async def _purge(self, cache: InstanceCache) -> None:
         """Purge what instances have left that vanished while no process ran."""
+        await cache.listed.wait()
         await self._convergence.wait_for_converge()
         helm, notices = self._convergence.helm, self._convergence.states.notices
         await VanishedInstances(helm.releases, notices, helm.namespace).purge(cache)
@@ -173,7 +156,9 @@ async def instances(
     """What looks after the instances of these addons. Closes its connections when it is left."""
     with private_directory(settings.hooks.tmp_dir, "packages") as unpacked:
         async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:
-            made = _PlannerMaker(settings, parts, convergence, reader, unpacked)
+            locations = locations_of((offered.addon for offered in offer.addons.values()), settings.addons)
+            opener = SourceOpener(reader, parts.kube.patcher, settings.addons.fetch_timeout, locations)
+            made = _PlannerMaker(settings, parts, convergence, opener, unpacked)
             yield made.assemble(offer)
 
 
@@ -181,17 +166,16 @@ class _PlannerMaker:
     """Makes planners, and the registry that asks for them."""
 
     def __init__(
-        self, settings: Settings, parts: Parts, convergence: Convergence, reader: HttpsReader, unpacked: Path
+        self, settings: Settings, parts: Parts, convergence: Convergence, opener: SourceOpener, unpacked: Path
     ) -> None:
         addons, helm = settings.addons, convergence.helm
-        self._overrides = overrides_of(addons)
         cache = PackageCache(addons.cache_directory or settings.hooks.tmp_dir / "packages", addons.cache_size)
         self._settings = settings
         self._parts = parts
         self._convergence = convergence
         self._helm = helm
         self._fetcher = PackageFetcher(cache, addons.verify, parts.metrics)
-        self._opener = SourceOpener(reader, parts.kube.patcher, addons.fetch_timeout)
+        self._opener = opener
         self._unpacked = unpacked
         self._writer = StatusWriter(parts.kube.patcher)
         tracker = HealthTracker(parts.kube.patcher, helm.releases.kinds, helm.drift.watches, parts.background)
@@ -240,9 +224,8 @@ class _PlannerMaker:
         the runs of its instances."""
         sources: dict[ClusterLocation, dict[str, Addon]] = {}
         for addon in addons:
-            with suppress(PackageError):
-                if isinstance(location := self._location_of(addon), ClusterLocation):
-                    sources.setdefault(location, {})[addon.name] = addon
+            if isinstance(location := self._opener.locations[addon.name], ClusterLocation):
+                sources.setdefault(location, {})[addon.name] = addon
         return sources
 
     def _view_sources(self, registry: InstanceRegistry, offer: AddonOffer, sight: Sight) -> InstanceViewSources:
@@ -250,7 +233,7 @@ class _PlannerMaker:
 
         async def read(addon: Addon, channels: Sequence[str], installed: Sequence[str]) -> Offer:
             kubernetes = (await helm.capabilities.get()).kube_version
-            return await read_offer(addon, self._open_source(addon, kubernetes), kubernetes, channels, installed)
+            return await read_offer(addon, self._opener.open(addon.name, kubernetes), kubernetes, channels, installed)
 
         return InstanceViewSources(registry, self._reported, offer, read, sight)
 
@@ -260,7 +243,6 @@ class _PlannerMaker:
             caches,
             self._convergence.states,
             self._reported,
-            helm.capabilities,
             helm.releases.kinds,
             self._parts.kube.patcher,
             partial(helm.releases.read_names, helm.namespace),
@@ -287,18 +269,6 @@ class _PlannerMaker:
             ),
             mark=FinalizerSetter(client).set,
             find_obstacle=gates.find_obstacle,
-            open_source=self._open_source,
+            open_source=self._opener.open,
             status_of=self._writer.status_of,
         )
-
-    def _open_source(self, addon: Addon, kubernetes: str) -> PackageSource:
-        """Raises PackageError."""
-        return self._opener.open(self._location_of(addon), kubernetes)
-
-    def _location_of(self, addon: Addon) -> SourceLocation:
-        """Where its packages are. Raises PackageError."""
-        try:
-            own = parse_location(addon.source, addon.directory, plain_http=self._settings.addons.verify == "off")
-        except ValueError as error:
-            raise PackageError("Malformed", f"source of the addon '{addon.name}': {error}") from None
-        return self._overrides.location_of(addon.name, own)

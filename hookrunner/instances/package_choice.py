@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from hookrunner.addons.build_preparation import ChosenPackage
+from hookrunner.addons.instance_build import ChosenPackage
 from hookrunner.addons.version_resolver import (
     ResolvedVersion,
     VersionRequest,
@@ -51,14 +51,14 @@ class _Question:
 
 
 class PackageChoice:
-    """Chooses for one instance. `open_source` gives the source of an addon's packages for a cluster of a
+    """Chooses for one instance. `open_source` gives the source of the addon of a name for a cluster of a
     version."""
 
     def __init__(
         self,
         addon: Addon,
         fetcher: PackageFetcher,
-        open_source: Callable[[Addon, str], PackageSource],
+        open_source: Callable[[str, str], PackageSource],
         metrics: Metrics,
     ) -> None:
         self._metrics = metrics
@@ -86,7 +86,7 @@ class PackageChoice:
         request = version_request(self._addon, instance, kubernetes, head.version if head else "")
         question, request = _question_of(instance, request), replace(request, followed=_followed(status, head))
         try:
-            source = self._open_source(self._addon, request.kubernetes)
+            source = self._open_source(self._addon.name, request.kubernetes)
             known = await self._recall(question, status, head) if source.is_remote else None
             chosen = known or await self._ask(source, instance, status, request)
         except PackageError as error:

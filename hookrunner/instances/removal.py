@@ -47,9 +47,8 @@ _log = log.get("addons.instances")
 
 async def add_finalizer(client: Client, addon: Addon, instance: Instance) -> None:
     """Set it, unless it is set. Raises KubeError; NotFound if the object is gone."""
-    if FINALIZER not in instance.finalizers:
-        known = instance.document["metadata"]
-        await _change(client, addon, instance, lambda names: [*dict.fromkeys((*names, FINALIZER))], known)
+    known = instance.document["metadata"]
+    await _change(client, addon, instance, lambda names: [*dict.fromkeys((*names, FINALIZER))], known)
 
 
 class FinalizerSetter:

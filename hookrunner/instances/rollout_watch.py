@@ -1,7 +1,7 @@
 """Watches rollouts of instances: wakes those who write statuses when a timeout passes, and gives up what has failed.
 
     rollouts = RolloutWatch(registry.request, states.unit_changes.note)
-    rollouts.judge(live, facts)         # whenever the facts of an instance may have changed
+    facts = rollouts.judge(live, facts) # whenever the facts of an instance may have changed
     await rollouts.keep()               # until cancelled
 
 The run of the instance restores the last healthy revision, so that nothing else is written at the same time. What is
@@ -18,7 +18,7 @@ from contextlib import suppress
 
 from hookrunner import log
 from hookrunner.instances.instance_registry import LiveUnit
-from hookrunner.instances.instance_rollbacks import deadline_of, failure_of
+from hookrunner.instances.instance_rollbacks import deadline_of, failure_of, with_verdict
 from hookrunner.model.addon_status import Installed, InstanceFacts
 from hookrunner.waits import Notifier
 from kubetypes.timers import timeout_at
@@ -48,27 +48,21 @@ class RolloutWatch:
         """Of each such unit: when its rollout began, and what the wall clock was ahead of the loop's then."""
         self._changed = Notifier()
 
-    def now(self, unit: str, installed: Installed | None) -> float:
-        """The time that counts for a rollout, in epoch seconds: since it is watched, that of the event loop."""
-        began, offset = self._offsets.get(unit, ("", 0.0))
-        if installed is None or began != installed.started_at:
-            return self._clock()
-        return asyncio.get_running_loop().time() + offset
-
-    def judge(self, live: LiveUnit, facts: InstanceFacts) -> None:
-        """Note until when its rollout may take, and give it up if it has failed."""
-        deadline, installed = deadline_of(facts), facts.installed
-        if installed is None or deadline is None or deadline <= self.now(live.state.name, installed):
-            self._forget(live.state.name)
-        elif self._deadlines.get(live.state.name) != deadline:
-            offset = self.now(live.state.name, installed) - asyncio.get_running_loop().time()
-            self._offsets[live.state.name] = installed.started_at, offset
-            self._deadlines[live.state.name] = deadline
-            self._changed.notify()
-        revision, reason = facts.installed.revision if facts.installed else 0, failure_of(facts)
-        if reason and live.planner.given_up.note(revision, reason):
-            _log.warn("rollout is given up", instance=live.state.name, revision=revision, reason=reason)
+    def judge(self, live: LiveUnit, facts: InstanceFacts) -> InstanceFacts:
+        """The facts with what the health of its objects means for its rollout. Notes until when that may take, and
+        gives it up if it has failed."""
+        unit, installed = live.state.name, facts.installed
+        if installed is None:
+            self._forget(unit)
+            return facts
+        now = self._now(unit, installed)
+        facts = with_verdict(facts, now)
+        self._note_deadline(unit, installed, deadline_of(facts), now)
+        reason = failure_of(facts)
+        if reason and live.planner.given_up.note(installed.revision, reason):
+            _log.warn("rollout is given up", instance=unit, revision=installed.revision, reason=reason)
             self._request(live, "Rollback")
+        return facts
 
     async def keep(self) -> None:
         """Wake others at each deadline, until cancelled."""
@@ -82,6 +76,19 @@ class RolloutWatch:
             with suppress(TimeoutError):
                 async with timeout_at(None if rest is None else max(rest, now + _LEAST), now):
                     await self._changed.next()
+
+    def _now(self, unit: str, installed: Installed) -> float:
+        """The time that counts for a rollout, in epoch seconds: since it is watched, that of the event loop."""
+        began, offset = self._offsets.get(unit, ("", 0.0))
+        return self._clock() if began != installed.started_at else asyncio.get_running_loop().time() + offset
+
+    def _note_deadline(self, unit: str, installed: Installed, deadline: float | None, now: float) -> None:
+        if deadline is None or deadline <= now:
+            self._forget(unit)
+        elif self._deadlines.get(unit) != deadline:
+            self._offsets[unit] = installed.started_at, now - asyncio.get_running_loop().time()
+            self._deadlines[unit] = deadline
+            self._changed.notify()
 
     def _forget(self, unit: str) -> None:
         self._deadlines.pop(unit, None)

@@ -1,22 +1,21 @@
 """Says of each instance what is known about it, whenever that may have changed: the facts for its status.
 
-    reports = StatusReports(states, registry, writer, health, rollouts, reported)
-    await reports.follow()          # until cancelled
+    reports = StatusReports(registry, writer, health, rollouts, reported)
+    await reports.follow()          # until cancelled, as the next one
+    await reports.follow_health()
 
 Facts come from the unit's state and from its planner; what an earlier process knew is read from the status itself.
 The health of objects comes from `instance_health.py`, and may change long after a run.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from hookrunner import log
-from hookrunner.addons.build_preparation import PreparedBuild
-from hookrunner.convergence.unit_states import UnitStates
+from hookrunner.addons.instance_build import PreparedBuild
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
-from hookrunner.instances.instance_rollbacks import is_overdue
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_writer import StatusWriter
@@ -41,6 +40,7 @@ class KnownHealth(Protocol):
     """`instance_health.InstanceHealth`."""
 
     def reports(self, unit: str, revision: int) -> tuple[ObjectReport, ...] | None: ...
+    def changes(self) -> AsyncIterator[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,6 @@ class StatusReports:
     """Reports the facts of all instances of `registry`: to `writer` for statuses, to `reported` for Events. `clock`
     gives epoch seconds."""
 
-    states: UnitStates
     registry: InstanceRegistry
     writer: StatusWriter
     health: KnownHealth
@@ -59,13 +58,15 @@ class StatusReports:
     async def follow(self) -> None:
         """Report all instances, then each one after a change of it, until cancelled. What is the same is not written
         again."""
-        feed = self.states.unit_changes.subscribe()
-        for live in self.registry.live:
-            self._try_report(live)
-        while True:
-            for unit in await feed.next_batch():
-                if changed := self.registry.get(unit):
-                    self._try_report(changed)
+        async for changed in self.registry.changes():
+            for live in filter(None, changed.values()):
+                self._try_report(live)
+
+    async def follow_health(self) -> None:
+        """Report an instance after each change of the health of its objects, until cancelled."""
+        async for unit in self.health.changes():
+            if live := self.registry.get(unit):
+                self._try_report(live)
 
     def _try_report(self, live: LiveUnit) -> None:
         """Report one instance. A fault that it causes must not keep others from being reported."""
@@ -77,22 +78,17 @@ class StatusReports:
     def report(self, live: LiveUnit) -> None:
         """Report one instance, unless a run is under way that may confirm what its status says."""
         instance = live.instance
-        known = self.reported.see(instance)
-        self.reported.count_failure(known, live.state.failure, live.obstacle)
+        self.reported.count_failure(instance, live.state.failure, live.obstacle)
         if _is_undecided(live):
             return
         status = self.writer.status_of(instance.unit) or instance.status
         facts = facts_of(live, status, self.clock())
-        now = self.rollouts.now(live.unit, facts.installed)
         if facts.installed:
-            facts = with_health(facts, self.health.reports(live.unit, facts.installed.revision), now)
+            facts = replace(facts, objects=self.health.reports(live.unit, facts.installed.revision))
         if _is_health_pending(facts, status):
             return
-        facts = replace(facts, timed_out=is_overdue(facts, now))
-        self.rollouts.judge(live, facts)
-        was_current = known.state.is_current
-        self.reported.take_in(instance, facts)
-        if known.state.is_current and not was_current:
+        facts = self.rollouts.judge(live, facts)
+        if self.reported.take_in(instance, facts):
             self.registry.wake_dependents(live.addon, "Addon-Ready")
         self.writer.report(live.addon, instance, facts)
 
@@ -107,12 +103,12 @@ def facts_of(live: LiveUnit, status: JSON, now: float) -> InstanceFacts:
         installed=_installed(live, status, now),
         last_healthy=_last_healthy(status),
         rolled_back=_rolled_back(live, status),
-        available_version=prepared.version.available if prepared else "",
-        unread_channel=prepared.version.unread if prepared else "",
+        available_version=prepared.chosen.version.available if prepared else "",
+        unread_channel=prepared.chosen.version.unread if prepared else "",
         unmatched_patches=release.unmatched,
         untested=prepared.untested if prepared else "",
         unknown_fields=release.unknown_fields,
-        hook_conditions=live.subject.conditions,
+        hook_conditions=live.subject.reports.conditions,
     )
 
 
@@ -124,17 +120,6 @@ def _is_health_pending(facts: InstanceFacts, status: JSON) -> bool:
     if obstacle and [obstacle.message] != (status.get("errors") or ())[:1]:
         return False
     return (status.get("revision"), status.get("observedGeneration")) == (installed.revision, facts.generation)
-
-
-def with_health(facts: InstanceFacts, objects: Sequence[ObjectReport] | None, now: float) -> InstanceFacts:
-    """The facts with the health of what is installed. A revision whose objects are all current becomes the last healthy
-    one; with a Job that has not ended only when the timeout is over, since a Job that fails is a failed upgrade."""
-    installed, healthy = facts.installed, facts.last_healthy
-    is_current = objects is not None and all(report.status == "Current" for report in objects)
-    is_proven = is_current and (is_overdue(facts, now) or not any(report.is_running for report in objects or ()))
-    if installed and is_proven and not (healthy and healthy.revision == installed.revision):
-        healthy = LastHealthy(installed.version, installed.revision, rfc3339(now))
-    return replace(facts, objects=objects, last_healthy=healthy)
 
 
 def _is_undecided(live: LiveUnit) -> bool:
@@ -169,11 +154,11 @@ def _installed(live: LiveUnit, status: JSON, now: float) -> Installed | None:
     if prepared and state.ready and state.release.revision:
         started = _started(status, state.release.revision, now)
         if (restored := _restored(state)) is None:
-            version = prepared.version
+            version = prepared.chosen.version
             return Installed(
-                version.version, prepared.package.digest, unit, state.release.revision, started, version.channel
+                version.version, prepared.chosen.package.digest, unit, state.release.revision, started, version.channel
             )
-        channel, pinned = prepared.version.channel, restored.note == PINNED
+        channel, pinned = prepared.chosen.version.channel, restored.note == PINNED
         return Installed(restored.version, "", unit, state.release.revision, started, channel, pinned)
     if not live.planner.has_read_head:
         return _installed_before(status, unit)
@@ -187,8 +172,8 @@ def _installed(live: LiveUnit, status: JSON, now: float) -> Installed | None:
 
 def _channel_of(head: Head, prepared: PreparedBuild | None) -> str:
     """The channel that led to a version, before the first status has it: the last run has asked it."""
-    is_same = prepared and prepared.version.version == head.version and not head.note
-    return prepared.version.channel if prepared and is_same else ""
+    is_same = prepared and prepared.chosen.version.version == head.version and not head.note
+    return prepared.chosen.version.channel if prepared and is_same else ""
 
 
 def _installed_before(status: JSON, unit: str) -> Installed | None:
@@ -213,7 +198,7 @@ def _rolled_back(live: LiveUnit, status: JSON) -> str:
     if restored is None or restored.note != ROLLED_BACK or not live.state.ready:
         return ""
     if reason := live.state.release.undone:
-        version = prepared.version.version if prepared else ""
+        version = prepared.chosen.version.version if prepared else ""
         failed = f"version {version} failed" if version != restored.version else "the change failed"
         hint = f"version {restored.version} is back until the spec, the package or the annotation {RECONCILE} changes"
         return f"{failed}, {hint}: {reason}"

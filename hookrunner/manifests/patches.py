@@ -93,14 +93,12 @@ class PatchedObjects:
     not be applied, whose objects are as without them."""
 
     objects: tuple[SourcedObject, ...]
-    changed: frozenset[VersionlessId]
-    problems: tuple[BadPatch, ...]
+    changed: frozenset[VersionlessId] = frozenset()
+    problems: tuple[BadPatch, ...] = ()
 
 
 def patching_work(sources: Sequence[SourcedObject], patches: Sequence[JSON]) -> int:
     """Bytes to work through, about: those of the patches, and of each object as often as a patch has its name."""
-    if not patches:
-        return 0
     times = Counter(_name(item) for item in patches)
     named = [source for source in sources if source.name in times]
     looked_at = len(sources) * len(patches) * _LOOKED_AT

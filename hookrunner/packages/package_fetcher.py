@@ -1,8 +1,8 @@
 """The one way to a package: from the cache, or from its source and verified. Channels are read here too, and counted.
 
     async with HttpsReader() as reader:
-        opener = SourceOpener(reader, client, timeout=60.0)
-        source = opener.open(parse_location("https://example.com/addons", base), kubernetes="v1.34.2")
+        opener = SourceOpener(reader, client, 60.0, locations_of(addons, settings))
+        source = opener.open("coredns", kubernetes="v1.34.2")
     fetcher = PackageFetcher(cache, "digest", metrics)
     package = await fetcher.fetch(source, PackageRequest("coredns", "1.14.6", pin="sha256:…"))
 
@@ -21,7 +21,7 @@ Source: docs/packaging-addons.md
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -58,20 +58,31 @@ _GONE = frozenset({"Unreachable", "NotFound"})
 
 
 class SourceOpener:
-    """Makes sources. `timeout` are seconds for one channel or package of a web server; 0 is no limit."""
+    """Opens the sources of addons. `timeout` are seconds for one channel or package of a web server; 0 is no limit.
+    `locations` has where each addon has its packages, by its name, or why that cannot be read."""
 
-    def __init__(self, reader: HttpsReader, client: Client | None, timeout: float) -> None:
+    def __init__(
+        self,
+        reader: HttpsReader,
+        client: Client | None,
+        timeout: float,
+        locations: Mapping[str, SourceLocation | str],
+    ) -> None:
         self._reader = reader
         self._client = client
         self._timeout = timeout
-        self._directories: dict[Path, DirectorySource] = {}
+        self.locations = locations
+        paths = (location.path for location in locations.values() if isinstance(location, DirectoryLocation))
+        self._directories = {path: DirectorySource(path) for path in paths}
 
-    def open(self, location: SourceLocation, kubernetes: str) -> PackageSource:
-        """The source at a location, for a cluster of this version. Raises PackageError with the reason Unreachable for
-        objects of a cluster without one."""
-        match location:
+    def open(self, addon: str, kubernetes: str) -> PackageSource:
+        """The source of an addon's packages, for a cluster of this version. Raises PackageError with the reason
+        Malformed for a location that cannot be read, Unreachable for objects of a cluster without one."""
+        match location := self.locations[addon]:
+            case str(problem):
+                raise PackageError("Malformed", problem)
             case DirectoryLocation(path):
-                return self._directories.setdefault(path, DirectorySource(path))
+                return self._directories[path]
             case WebLocation(url):
                 return HttpsSource(url, self._reader, kubernetes, self._timeout)
             case ClusterLocation():

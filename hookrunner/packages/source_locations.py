@@ -15,13 +15,14 @@ Source: docs/packaging-addons.md
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from hookrunner.errors import BadSetting
+from hookrunner.model.addons import Addon
 from hookrunner.packages.names import is_component, shown
 from hookrunner.packages.package import Package
 from hookrunner.settings import AddonsSettings
@@ -117,6 +118,19 @@ def overrides_of(settings: AddonsSettings) -> SourceOverrides:
         return parse_overrides(settings.source, Path.cwd(), plain_http=settings.verify == "off")
     except ValueError as error:
         raise BadSetting(f"--addon-source: {error}") from None
+
+
+def locations_of(addons: Iterable[Addon], settings: AddonsSettings) -> dict[str, SourceLocation | str]:
+    """Where addons have their packages, by their names, or why that cannot be read. Raises BadSetting."""
+    overrides, plain_http = overrides_of(settings), settings.verify == "off"
+    locations: dict[str, SourceLocation | str] = {}
+    for addon in addons:
+        try:
+            own = parse_location(addon.source, addon.directory, plain_http)
+            locations[addon.name] = overrides.location_of(addon.name, own)
+        except ValueError as error:
+            locations[addon.name] = f"source of the addon '{addon.name}': {error}"
+    return locations
 
 
 def parse_overrides(text: str, base: Path, plain_http: bool = False) -> SourceOverrides:

@@ -6,7 +6,7 @@ a cluster in memory, and a release is a step that takes as long as a test says.
     await world.rests()             # the runs that have reached a release, and the phases of instances
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import SimpleNamespace
@@ -15,9 +15,8 @@ from typing import Any
 import orjson
 
 from hookrunner.convergence.plan import Plan
-from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
-from hookrunner.instances.instance_informer import InstanceCache, follow_instances
+from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.instance_rollbacks import GivenUp
 from hookrunner.instances.reports.reported_instances import ReportedInstances
@@ -33,6 +32,7 @@ from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, Resource
 from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.object_watches import ObjectWatches
+from hookrunner.waits import Batches
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon as to_addon
 from tests.convergence.planners import FakePlanner
@@ -68,6 +68,7 @@ class GatedPlanner(FakePlanner):
     addon: Any = None
     instance: Any = None
     gates: Any = None
+    served: Any = None
     packages: Packages = field(default_factory=Packages)
     specs: list[JSON] = field(default_factory=list)
     tries: int = 0
@@ -82,7 +83,7 @@ class GatedPlanner(FakePlanner):
 
     async def plan(self, state: UnitState) -> Plan:
         self.tries, self.tried = self.tries + 1, self.instance.generation
-        obstacle = await self.gates.find_obstacle(self.instance, self.addon)
+        obstacle = await self.gates.find_obstacle(self.instance, self.addon, await self.served.get())
         if obstacle:
             error = RunPostponed if obstacle.progress == "reconciling" else RunBlocked
             raise error(obstacle.message, obstacle)
@@ -132,8 +133,8 @@ class Server:
 class Objects:
     """The health of what is installed, by unit: nothing, which is as good as healthy, unless a test says otherwise."""
 
-    def __init__(self, states: UnitStates) -> None:
-        self._states = states
+    def __init__(self) -> None:
+        self._changed = Batches[str]()
         self._unready: dict[str, ObjectReport] = {}
         self.faulty: set[str] = set()
 
@@ -147,7 +148,12 @@ class Objects:
         self._unready.pop(unit, None)
         if report:
             self._unready[unit] = report
-        self._states.unit_changes.note(unit)
+        self._changed.put(unit)
+
+    async def changes(self) -> AsyncIterator[str]:
+        while True:
+            for unit in await self._changed.next_batch():
+                yield unit
 
 
 class Living:
@@ -158,14 +164,12 @@ class Living:
         self.server = Server(self.cluster)
         self.caches = {each.name: InstanceCache(each) for each in addons}
         self.reported = ReportedInstances(site.states.notices, site.metrics, site.now)
-        self.objects = Objects(site.states)
+        self.objects = Objects()
         self.ended: list[str] = []
         self.faulty: set[str] = set()
         client: Any = self.server
         schemas: Any = SimpleNamespace(schemas=NO_SCHEMAS)
-        self.views = GateViews(
-            self.caches, site.states, self.reported, site.served, client, client, self._read_releases, namespaces
-        )
+        self.views = GateViews(self.caches, site.states, self.reported, client, client, self._read_releases, namespaces)
         self.gates = InstanceGates(self.views)
         values = dict.fromkeys(self.caches, schemas)
         workshop = Workshop(values, self._make, client, site.background, self._forget)
@@ -173,9 +177,7 @@ class Living:
         self._writer = StatusWriter(client)
         rollouts = RolloutWatch(self.registry.request, site.states.unit_changes.note, site.now)
         self._rollouts = rollouts
-        self.reports = StatusReports(
-            site.states, self.registry, self._writer, self.objects, rollouts, self.reported, site.now
-        )
+        self.reports = StatusReports(self.registry, self._writer, self.objects, rollouts, self.reported, site.now)
 
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""
@@ -185,13 +187,13 @@ class Living:
         watches = ObjectWatches(opener, self.site.background)
         required = RequirementWatch(self.registry, self.site.states, watches)
         keep("reports", self.reports.follow)
+        keep("health", self.reports.follow_health)
         keep("statuses", self._writer.post)
         keep("timeouts", self._rollouts.keep)
-        keep("modules", required.follow_modules)
-        keep("objects", required.follow_objects)
+        keep("requirements", required.follow_units)
         keep("facts", required.follow_facts)
         for cache in self.caches.values():
-            keep(f"addon {cache.addon.name}", partial(self._follow, opener, cache))
+            keep(f"addon {cache.addon.name}", partial(self.registry.follow, opener, cache))
         await self.site.start()
         await self.site.rests()
 
@@ -252,11 +254,7 @@ class Living:
     def _make(self, addon: Addon, instance: Instance) -> Any:
         if instance.name in self.faulty:
             raise RuntimeError("a fault of hookrunner")
-        return GatedPlanner(addon=addon, instance=instance, gates=self.gates)
-
-    async def _follow(self, opener: "_Opener", cache: InstanceCache) -> None:
-        async for event in follow_instances(opener, cache):
-            self.registry.take_in(cache.addon, event)
+        return GatedPlanner(addon=addon, instance=instance, gates=self.gates, served=self.site.served)
 
 
 class _Opener:

@@ -134,7 +134,7 @@ class World:
         async def mark(_addon: Addon, _instance: Instance) -> None:
             self.marked += 1
 
-        async def find_obstacle(seen: Instance, addon: Addon) -> AddonObstacle | None:
+        async def find_obstacle(seen: Instance, addon: Addon, _served: Capabilities) -> AddonObstacle | None:
             return closed_gate(seen, addon, self.gates)
 
         builder = ObjectBuilder(Renderer(), ProgramRunner(Children(Patience()), self.directory), own_environment())

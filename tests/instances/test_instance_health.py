@@ -75,7 +75,7 @@ class World:
         self.health = InstanceHealth(self.tracker, self.records, "home")
         registry: Any = self
         works = self.health.follow_runs(self.states, registry), self.health.take_over(self.states, registry)
-        self.tasks = [*map(asyncio.create_task, (*works, self.health.tell(self.states)))]
+        self.tasks = [*map(asyncio.create_task, works)]
 
     @property
     def live(self) -> list[LiveUnit]:
@@ -162,11 +162,10 @@ async def test_record_that_cannot_be_read_is_read_again_without_another_change()
     world.end()
 
 
-async def test_change_of_health_is_a_change_of_the_unit() -> None:
+async def test_change_of_health_is_one_of_the_unit() -> None:
     world = World()
-    feed = world.states.unit_changes.subscribe()
     world.tracker.news.put_nowait(ReleaseId(UNIT, "home"))
-    assert await feed.next_batch() == (UNIT,)
+    assert await anext(world.health.changes()) == UNIT
     world.end()
 
 

@@ -11,7 +11,6 @@ from hookrunner.instances.instance_informer import (
     InstanceChanged,
     InstanceGone,
     InstancesListed,
-    InstancesLost,
     follow_instances,
 )
 from hookrunner.model.events import ObjectSeen, RelistStarted, Synced, WatchLost, WatchRestored
@@ -28,6 +27,11 @@ class Watched:
         self.cluster = FakeCluster()
         self.cache = InstanceCache(ADDON)
         self._news: list[str] = []
+
+    async def note_losses(self) -> None:
+        while True:
+            await self.cache.lost.next()
+            self._news.append("lost")
 
     async def follow(self) -> None:
         async with aclosing(follow_instances(_Opener(self.cluster), self.cache)) as events:
@@ -53,8 +57,6 @@ def _word(event: object) -> str:
             return f"gone {instance.name} {instance.uid}"
         case InstancesListed():
             return "listed"
-        case InstancesLost():
-            return "lost"
     raise AssertionError(event)
 
 
@@ -62,7 +64,7 @@ def _word(event: object) -> str:
 async def watched() -> AsyncIterator[Watched]:
     watched = Watched()
     watched.cluster.put(document("a"))
-    following = asyncio.create_task(watched.follow())
+    following = asyncio.gather(watched.follow(), watched.note_losses())
     assert await watched.news() == ["new a u-1", "listed"]
     yield watched
     following.cancel()
@@ -146,7 +148,7 @@ async def test_lost_watch_names_its_reason_until_it_is_restored(watched: Watched
 async def test_kind_that_cannot_be_listed_leaves_its_instances_unknown() -> None:
     watched = Watched()
     watched.cluster.forbidden.add("DNS")
-    following = asyncio.create_task(watched.follow())
+    following = asyncio.gather(watched.follow(), watched.note_losses())
     assert (await watched.news(), watched.cache.is_listed, watched.cache.obstacle) == ([], False, "forbidden: DNS")
     following.cancel()
 

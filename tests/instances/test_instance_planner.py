@@ -133,7 +133,7 @@ async def test_obstacle_says_what_stands_in_the_way(
     assert (live.planner.prepared, world.marked) == (None, 0)
     reported = ReportedInstances(Notices(), world.metrics, lambda: 0.0)
     for _ in range(2):
-        reported.count_failure(reported.see(live.instance), live.state.failure, live.obstacle)
+        reported.count_failure(live.instance, live.state.failure, live.obstacle)
     counted = f'addon_run_errors_total{{addon="dns",name="x",namespace="default",reason="{reason}"}} 1'
     assert (counted in world.metrics.exposition().decode()) is (phase != "Pending")
 
@@ -237,7 +237,7 @@ def test_status_of_others_does_not_tell_which_files_exist(world: World) -> None:
     ]
     reports = [{"type": f"T{number}", "hook": path} for number, path in enumerate(paths)]
     conditions = [{"type": report["type"], "status": "True"} for report in reports]
-    found = world.live(instance(status={"conditions": conditions, "hookReports": reports})).subject.conditions
+    found = world.live(instance(status={"conditions": conditions, "hookReports": reports})).subject.reports.conditions
     assert [report.type for report in found] == ["T0"]
 
 

@@ -10,6 +10,7 @@ from hookrunner.instances.instance_rollbacks import (
     deadline_of,
     failure_of,
     is_overdue,
+    with_verdict,
 )
 from hookrunner.model.addon_status import (
     AddonObstacle,
@@ -28,6 +29,7 @@ NOON = 1782907200.0
 FIELDS = CommonFields(timeout=60, rollback_on_failure=True)
 SECOND = Installed("2.0.0", "", "dns.default.x", 2, "2026-07-01T12:00:00Z")
 FIRST_HEALTHY = LastHealthy("1.0.0", 1, "2026-07-01T11:00:00Z")
+GOOD, BAD = ObjectReport("Service a/b", "Current"), ObjectReport("Deployment a/b", "InProgress")
 
 
 def facts(status: ObjectStatusWord = "InProgress", timed_out: bool = False) -> InstanceFacts:
@@ -92,3 +94,21 @@ def test_another_attempt_is_made_when_a_user_asks_for_it() -> None:
 def test_revision_is_given_up_once() -> None:
     given_up = GivenUp()
     assert [given_up.note(2, "late"), given_up.note(2, "later"), given_up.note(4, "late")] == [True, False, True]
+
+
+def test_revision_whose_objects_are_all_current_becomes_the_last_healthy_one_once() -> None:
+    proven = with_verdict(replace(facts(), objects=(GOOD,)), 0.0)
+    assert proven.last_healthy == LastHealthy("2.0.0", 2, "1970-01-01T00:00:00Z")
+    assert with_verdict(replace(proven, objects=(GOOD,)), 60.0).last_healthy == proven.last_healthy
+
+
+def test_job_that_has_not_ended_proves_nothing_before_the_timeout() -> None:
+    job = ObjectReport("Job a/b", "Current", is_running=True)
+    seen = replace(facts(), objects=(GOOD, job))
+    revisions = [with_verdict(seen, NOON + passed).last_healthy for passed in (59, 60)]
+    assert [healthy and healthy.revision for healthy in revisions] == [1, 2]
+
+
+def test_unready_or_unknown_objects_leave_the_last_healthy_revision() -> None:
+    judged = [with_verdict(replace(facts(), objects=objects), 0.0) for objects in ((GOOD, BAD), None)]
+    assert [each.last_healthy for each in judged] == [FIRST_HEALTHY, FIRST_HEALTHY]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.addons.build_preparation import ChosenPackage
+from hookrunner.addons.instance_build import ChosenPackage
 from hookrunner.instances.package_choice import PackageChoice
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle

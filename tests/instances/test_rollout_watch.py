@@ -8,7 +8,6 @@ import pytest
 
 from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_registry import LiveUnit
-from hookrunner.instances.instance_rollbacks import is_overdue
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.model.addon_status import Installed, InstanceFacts, LastHealthy, ObjectReport
 from hookrunner.model.addons import CommonFields
@@ -97,11 +96,10 @@ async def test_wall_clock_that_is_set_makes_no_rollout_late_or_endless(jump: flo
     watched.jump = jump
     for timeout in (60, 90):
         facts = replace(FACTS, fields=replace(FACTS.fields, timeout=timeout))
-        assert not is_overdue(facts, watched.rollouts.now(unit.unit, SECOND))
-        watched.rollouts.judge(unit, facts)
+        assert not watched.rollouts.judge(unit, facts).timed_out
     await asyncio.sleep(81)
     assert watched.woken == [(90, unit.unit)]
-    assert is_overdue(facts, watched.rollouts.now(unit.unit, SECOND))
+    assert watched.rollouts.judge(unit, facts).timed_out
     keeping.cancel()
 
 
@@ -112,8 +110,7 @@ async def test_next_rollout_is_measured_from_its_own_beginning() -> None:
     await asyncio.sleep(10)
     watched.jump = -3600.0
     third = replace(SECOND, revision=3, started_at="1969-12-31T23:00:10Z")
-    assert not is_overdue(replace(FACTS, installed=third), watched.rollouts.now(unit.unit, third))
-    watched.rollouts.judge(unit, replace(FACTS, installed=third))
+    assert not watched.rollouts.judge(unit, replace(FACTS, installed=third)).timed_out
     await asyncio.sleep(100)
     assert watched.woken == [(70, unit.unit)]
     keeping.cancel()

@@ -14,7 +14,7 @@ from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest, SourceOpener
-from hookrunner.packages.source_locations import ClusterLocation, parse_location
+from hookrunner.packages.source_locations import ClusterLocation, SourceLocation, parse_location
 from tests.packages.places import CHART, FILES, DirectoryPlace, with_checksums
 from tests.packages.web_place import Answer, WebPlace, web_place
 
@@ -173,10 +173,17 @@ async def test_fifty_at_once_look_once_at_a_directory(
 
 async def test_locations_become_sources(tmp_path: Path, place: WebPlace) -> None:
     async with HttpsReader() as reader:
-        opener = SourceOpener(reader, None, 1.0)
-        directory = opener.open(parse_location("channels", tmp_path), "v1.34.0")
-        web = opener.open(parse_location("https://me:pw@example.com/{kubernetes}", tmp_path), "v1.34.0")
+        locations: dict[str, SourceLocation | str] = {
+            "files": parse_location("channels", tmp_path),
+            "web": parse_location("https://me:pw@example.com/{kubernetes}", tmp_path),
+            "objects": ClusterLocation("ConfigMap", "addons"),
+            "wrong": "source of the addon 'wrong': a source cannot be empty",
+        }
+        opener = SourceOpener(reader, None, 1.0, locations)
+        directory, web = opener.open("files", "v1.34.0"), opener.open("web", "v1.34.0")
         assert (directory.location, directory.is_remote) == (str(tmp_path / "channels"), False)
         assert (web.location, web.is_remote) == ("https://example.com/{kubernetes}", True)
         with pytest.raises(PackageError, match="configmap:addons/addon-channels needs a cluster"):
-            opener.open(ClusterLocation("ConfigMap", "addons"), "v1.34.0")
+            opener.open("objects", "v1.34.0")
+        with pytest.raises(PackageError, match="'wrong': a source cannot be empty"):
+            opener.open("wrong", "v1.34.0")

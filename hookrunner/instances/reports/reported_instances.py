@@ -85,18 +85,22 @@ class ReportedInstances:
         seen = self._reported[instance.unit] = ReportedInstance(instance, state, announced, since)
         return seen
 
-    def take_in(self, instance: Instance, facts: InstanceFacts) -> None:
-        """These facts hold from now on; what is new in them becomes Events."""
+    def take_in(self, instance: Instance, facts: InstanceFacts) -> bool:
+        """These facts hold from now on; what is new in them becomes Events. Returns whether it works now, and did not
+        before."""
         known = self.see(instance)
         if facts == known.facts:
-            return
+            return False
         state = state_of_facts(facts)
         for notice in news_of(instance.unit, known.announced, state):
             self._notices.publish(notice)
+        was_current = known.state.is_current
         known.replace(facts, state, self._clock())
+        return state.is_current and not was_current
 
-    def count_failure(self, known: ReportedInstance, failure: Exception | None, obstacle: AddonObstacle | None) -> None:
+    def count_failure(self, instance: Instance, failure: Exception | None, obstacle: AddonObstacle | None) -> None:
         """Count an attempt that has failed, once; one that waits as its user asks has not."""
+        known = self.see(instance)
         is_new, known.failure = failure is not known.failure, failure
         if is_new and obstacle and obstacle.phase not in (AddonPhase.PENDING, AddonPhase.SUSPENDED):
             self._metrics.addon_run_errors.inc(*known.labels, obstacle.reason)

@@ -1,7 +1,7 @@
 """What the gates of an instance look at, gathered at one moment: other instances, modules, the cluster.
 
     gates = InstanceGates(views)
-    obstacle = await gates.find_obstacle(instance, addon)     # None: all gates are open
+    obstacle = await gates.find_obstacle(instance, addon, capabilities)   # None: all gates are open
     gates.forget(unit)                                      # its unit has ended
 
 Only what an addon's gates look at is gathered, since each run begins with this. An object that is required counts as
@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, looks_at, rivals
-from hookrunner.convergence.seams import ServedNow
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.instances.instance_informer import InstanceCache
@@ -28,6 +27,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance, RequiredObject
+from hookrunner.model.releases import Capabilities
 from hookrunner.model.unit_state import ModuleState
 from hookrunner.releases.health.object_health import health_of
 from hookrunner.releases.manifest_objects import KindResolver
@@ -45,7 +45,6 @@ class GateViews:
     caches: Mapping[str, InstanceCache]
     states: UnitStates
     reported: ReportedInstances
-    capabilities: ServedNow
     kinds: KindResolver
     client: Client
     read_releases: Callable[[], Awaitable[Collection[str]]]
@@ -59,9 +58,9 @@ class InstanceGates:
         self._views = views
         self._passed: set[str] = set()
 
-    async def find_obstacle(self, instance: Instance, addon: Addon) -> AddonObstacle | None:
+    async def find_obstacle(self, instance: Instance, addon: Addon, capabilities: Capabilities) -> AddonObstacle | None:
         """The first closed gate of an instance whose run begins; None if all are open. Raises KubeError."""
-        world = await look_around(self._views, addon)
+        world = await look_around(self._views, addon, capabilities)
         obstacle = closed_gate(instance, addon, replace(world, installed=self._passed.union(world.installed)))
         (self._passed.discard if obstacle else self._passed.add)(instance.unit)
         return obstacle
@@ -71,11 +70,11 @@ class InstanceGates:
         self._passed.discard(unit)
 
 
-async def look_around(views: GateViews, addon: Addon) -> GateWorld:
-    """What holds now, as far as this addon's gates look at it. Raises KubeError."""
+async def look_around(views: GateViews, addon: Addon, served: Capabilities) -> GateWorld:
+    """What holds now, as far as this addon's gates look at it, in a cluster that serves this. Raises KubeError."""
     addons = {name: cache.addon for name, cache in views.caches.items()}
     seen = {name: views.caches[name] for name in looks_at(addon, addons)}
-    served, required = await views.capabilities.get(), addon.requires.objects
+    required = addon.requires.objects
     problems = await asyncio.gather(*(_problem_of(views, wanted) for wanted in required))
     installed = await views.read_releases() if rivals(addon, addons) else ()
     candidates = [instance for name in rivals(addon, addons) for instance in seen[name]]

@@ -1,8 +1,7 @@
 """Watches what addons require, modules and objects, and runs the instances that wait for it when it changes.
 
     watch = RequirementWatch(registry, states, object_watches)
-    await watch.follow_modules()        # each of them until cancelled
-    await watch.follow_objects()
+    await watch.follow_units()          # each of them until cancelled
     await watch.follow_facts()
 
 An object is watched only while an instance waits for it: a gate that is open is not closed by time, and there may be
@@ -34,37 +33,26 @@ class RequirementWatch:
         self._watched: set[Selection] = set()
         self._problems: dict[Selection, str] = {}
 
-    async def follow_modules(self) -> None:
-        """Wake instances when a module that they wait for becomes ready, or another version of it does."""
-        feed = self._states.unit_changes.subscribe()
-        known = {state.name: required_module(state) for state in self._states}
-        while True:
-            for name in await feed.next_batch():
-                state = self._states.find_module(name)
-                if state is None or known[name] == (now := required_module(state)):
-                    continue
-                known[name] = now
-                addons = self._registry.addons.values()
-                waiting = {addon.name for addon in addons if name in dict(addon.requires.modules)}
-                self._registry.wake(WakeUp.MODULES, waiting, "Module-Changed")
-
-    async def follow_objects(self) -> None:
-        """Watch the objects for which instances wait, as long as they do."""
-        feed = self._states.unit_changes.subscribe()
-        units = {*(live.unit for live in self._registry.live), *self._waiting}
-        while True:
-            for unit in units:
-                self._note(unit)
+    async def follow_units(self) -> None:
+        """Watch the objects for which instances wait, while they do; wake those that wait for a module when it becomes
+        ready, or another version of it does."""
+        modules = {state.name: required_module(state) for state in self._states}
+        self._waiting = {}
+        async for changed in self._registry.changes():
+            for unit, live in changed.items():
+                self._waiting.pop(unit, None)
+                if live and live.waits_for(WakeUp.OBJECTS):
+                    self._waiting[unit] = frozenset(live.addon.requires.objects)
+                elif live is None and (module := self._states.find_module(unit)):
+                    before, modules[unit] = modules[unit], required_module(module)
+                    if modules[unit] != before:
+                        self._wake_for_module(unit)
             self._adjust()
-            units = {*await feed.next_batch()}
 
-    def _note(self, unit: str) -> None:
-        """Remember for which objects an instance waits."""
-        live = self._registry.get(unit)
-        if live and live.waits_for(WakeUp.OBJECTS):
-            self._waiting[unit] = frozenset(live.addon.requires.objects)
-        else:
-            self._waiting.pop(unit, None)
+    def _wake_for_module(self, name: str) -> None:
+        addons = self._registry.addons.values()
+        waiting = {addon.name for addon in addons if name in dict(addon.requires.modules)}
+        self._registry.wake(WakeUp.MODULES, waiting, "Module-Changed")
 
     def _adjust(self) -> None:
         """Watch the objects for which an instance waits and no others."""
