@@ -216,9 +216,10 @@ async def _assemble(
         _log.info("modules of the default directory; --modules-dir names another, or none", modules=names)
     offer = None
     if settings.addons.on:
-        from hookrunner.instances import addon_offer, instances_assembly
+        from hookrunner.addons import addon_discovery
+        from hookrunner.instances import instances_assembly
 
-        offer = await asyncio.to_thread(addon_offer.load_offer, settings.addons)
+        offer = await asyncio.to_thread(addon_discovery.load_offer, settings.addons)
     configured = configuration(settings, shelf_read, parts.kube, offer.shared if offer else None)
     built = assemble_engine(settings, parts, views.hook_metrics, hooks, configured.values)
     webhooks = LazyWebhooks(settings, built.declared, parts, stack)

@@ -34,9 +34,11 @@ class Notifier:
         self._next.set()
         self._next = asyncio.Event()
 
-    async def next(self) -> None:
-        """Wait for the next notice."""
-        await self._next.wait()
+    async def next(self, until: float | None = None) -> None:
+        """Wait for the next notice, at most until this time of the event loop."""
+        with suppress(TimeoutError):
+            async with timeout_at(until, asyncio.get_running_loop().time()):
+                await self._next.wait()
 
 
 @dataclass(frozen=True, slots=True)

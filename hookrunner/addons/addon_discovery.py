@@ -5,31 +5,40 @@ must not be taken for a leftover: its instances stay as they are until it is cor
 """
 
 import os
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hookrunner import log, safe_files
 from hookrunner.addons.addon_crd import read_definitions
-from hookrunner.addons.addon_values import read_addon_values
+from hookrunner.addons.addon_values import AddonValues, read_addon_values, shared_values
 from hookrunner.addons.files.addon_file import read_addon
 from hookrunner.errors import BadAddon, StartRefused
 from hookrunner.model.addons import Addon, RejectedAddon
 from hookrunner.model.modules import GLOBAL, camel, kebab
 from hookrunner.model.releases import LONGEST_RELEASE, is_release_name
+from hookrunner.packages.source_locations import overrides_of
 from hookrunner.safe_files import list_directory
+from hookrunner.settings import AddonsSettings
 from hookrunner.shapes import suggestion
+from kubetypes.json_values import JSON
 
 _log = log.get("addons.discovery")
 
 
 @dataclass(frozen=True, slots=True)
 class AddonCatalog:
-    """What the addons directories hold, by name. No two `addons` have one name, one kind or one plural. `rejected` are
-    directories that cannot be offered."""
+    """What the addons directories hold, by name. No two `addons` have one name, one kind or one plural. `values` has
+    what the files of each say about values. `rejected` are directories that cannot be offered."""
 
     addons: tuple[Addon, ...] = ()
     rejected: tuple[RejectedAddon, ...] = ()
+    values: Mapping[str, AddonValues] = field(default_factory=dict)
+
+    @property
+    def shared(self) -> JSON:
+        """The lowest layer of global values: what the files of the addons set."""
+        return shared_values((self.values[addon.name] for addon in self.addons), {})
 
     def named(self, name: str) -> Addon | None:
         """The addon of this name."""
@@ -46,12 +55,14 @@ def find_addons(directories: Sequence[Path], names: Collection[str] = ()) -> Add
     kind the first directory's counts. Rejected ones are logged. Raises StartRefused if an addons directory is missing
     or cannot be read, and for a name that no directory has."""
     taken: dict[str, Addon] = {}
+    values: dict[str, AddonValues] = {}
     rejected: list[RejectedAddon] = []
     for root in dict.fromkeys(directories):
         for directory in _children(root):
             try:
                 addon = _read(directory, root)
                 _require_unused(addon, taken.values())
+                values[addon.name] = read_addon_values(addon)
             except BadAddon as error:
                 _log.error("addon is not offered", path=directory, error=str(error))
                 rejected.append(RejectedAddon(directory.name, directory, str(error)))
@@ -59,7 +70,19 @@ def find_addons(directories: Sequence[Path], names: Collection[str] = ()) -> Add
                 taken[addon.name] = addon
     _require_known(names, [*taken, *(addon.name for addon in rejected)])
     offered = [taken[name] for name in sorted(taken) if not names or name in names]
-    return AddonCatalog(tuple(offered), tuple(rejected))
+    return AddonCatalog(tuple(offered), tuple(rejected), values)
+
+
+def load_offer(settings: AddonsSettings) -> AddonCatalog:
+    """The addons that a process with these settings offers. Reads many small files: call it in a thread. Raises
+    StartRefused for a directory that is missing or cannot be read, and BadSetting."""
+    catalog = find_addons([directory.absolute() for directory in settings.directories], settings.names)
+    known = {*(addon.name for addon in catalog.addons), *(addon.name for addon in catalog.rejected)}
+    for name in sorted(overrides_of(settings).by_addon.keys() - known):
+        _log.warn("--addon-source names an addon that is not offered", addon=name, known=", ".join(sorted(known)))
+    offered = ", ".join(addon.name for addon in catalog.addons)
+    _log.info("addons are offered", addons=offered, rejected=len(catalog.rejected))
+    return catalog
 
 
 def _children(root: Path) -> Iterator[Path]:
@@ -76,7 +99,6 @@ def _read(directory: Path, root: Path) -> Addon:
         raise BadAddon(f"{directory}: it is a dangling link; correct it or remove it")
     addon = read_addon(directory, root)
     read_definitions(addon)
-    read_addon_values(addon)
     for path in addon.post_render:
         _require_executable(directory / path)
     return addon

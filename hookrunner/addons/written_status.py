@@ -16,7 +16,7 @@ _NUMBER = Integer(0, 2**53)
 """Larger ones are no numbers that hookrunner writes, and may be too large to be written."""
 _CONDITION = Table(dict.fromkeys(("type", "status", "reason", "message", "lastTransitionTime"), TEXT), open=True)
 _HOOK_REPORT = Table({"type": TEXT, "hook": TEXT, "healthy": FLAG}, open=True)
-_SHAPES: Mapping[str, Shape] = {
+SHAPES: Mapping[str, Shape] = {
     "healthy": FLAG,
     "errors": Many(TEXT, at_least=0),
     "phase": TEXT,
@@ -38,7 +38,7 @@ _STARTED = "startedAt"
 def readable(status: JSON) -> dict[str, JSON]:
     """The part of a status whose fields, and elements of lists, have the types that we write."""
     fields = status if isinstance(status, dict) else {}
-    parts = {key: _readable(value, _SHAPES[key]) if key in _SHAPES else value for key, value in fields.items()}
+    parts = {key: _readable(value, SHAPES[key]) if key in SHAPES else value for key, value in fields.items()}
     if not _is_moment(parts.get(_STARTED)):
         parts.pop(_STARTED, None)
     return {key: value for key, value in parts.items() if value is not None}

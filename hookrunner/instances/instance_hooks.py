@@ -11,7 +11,7 @@ from hookrunner.hooks.condition_reports import ConditionReports
 from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.instances.instance_planner import InstancePlanner
 from hookrunner.model.addon_status import HookCondition
-from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.addons import Addon
 from hookrunner.model.bindings import label_of
 
 _LONGEST_PATH = 255
@@ -25,7 +25,8 @@ class InstanceSubject:
     def __init__(self, planner: InstancePlanner, on_report: Callable[[str], None]) -> None:
         self._planner = planner
         self._on_report = on_report
-        self.reports = ConditionReports(_earlier_reports(planner.addon, planner.instance))
+        known = hook_conditions_before(planner.instance.status)
+        self.reports = ConditionReports([report for report in known if _is_hook(planner.addon, report.hook)])
 
     def give(self) -> InstanceInput:
         """The instance as it is now, and the directory of the package that the last run has chosen."""
@@ -41,12 +42,8 @@ class InstanceSubject:
             self._on_report(unit)
 
 
-def _earlier_reports(addon: Addon, instance: Instance) -> list[HookCondition]:
-    """What hooks have reported to an earlier process, without those that the addon has no more. Others may have written
-    the status: it must not show which files exist elsewhere."""
-    return [report for report in hook_conditions_before(instance.status) if _is_hook(addon, report.hook)]
-
-
 def _is_hook(addon: Addon, path: str) -> bool:
+    """Is this a hook that the addon still has? Others than an earlier process may have written the status: it must not
+    show which files exist elsewhere."""
     is_inside = path.startswith("hooks/") and ".." not in PurePosixPath(path).parts
     return is_inside and len(path) <= _LONGEST_PATH and safe_files.may_be_file(addon.directory / path)

@@ -60,8 +60,8 @@ InstanceEvent: TypeAlias = InstanceChanged | InstanceGone | InstancesListed | In
 
 class InstanceCache:
     """The latest state of each instance of an addon. `listed` is set when others do not exist; `lost` wakes when the
-    watch is lost after that: the API server is away, or the definition was deleted. `obstacle` is why the watch reports
-    nothing at the moment, empty if it does; `obstacle_since` since when, in epoch seconds."""
+    watch is lost after that: the API server is unavailable, or the definition was deleted. `obstacle` is why the watch
+    reports nothing at the moment, empty if it does; `obstacle_since` since when, in epoch seconds."""
 
     def __init__(self, addon: Addon) -> None:
         self.addon = addon

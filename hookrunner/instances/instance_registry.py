@@ -129,7 +129,7 @@ class InstanceRegistry:
         return self._live.get(unit)
 
     async def changes(self) -> AsyncIterator[Mapping[str, LiveUnit | None]]:
-        """Yield which units have changed, at first all instances, as they are now: None for those that are gone, and
+        """Yield which units have changed, at first all instances, as they are now: None for those that have ended, and
         for modules."""
         feed = self._changes.subscribe()
         yield dict(self._live)
@@ -196,10 +196,6 @@ class InstanceRegistry:
         """Run instances that wait for a ready one of this addon."""
         self.wake(WakeUp.ADDONS, self._dependents[addon.name], cause)
 
-    def request(self, live: LiveUnit, cause: str) -> None:
-        """Run one instance."""
-        self._units.request(live.state, cause)
-
     def ask_sources(self, addons: Container[str], cause: str) -> None:
         """Run the instances of these addons, which ask their sources again."""
         for live in self.live:
@@ -223,11 +219,12 @@ class InstanceRegistry:
         """An instance is known, or has changed. A fault that it causes must not keep others from being looked at: their
         authors are other people."""
         try:
-            self._follow(addon, instance)
+            self._take_up(addon, instance)
         except Exception:
             _log.exception("instance is left as it is: please report this", instance=instance.unit)
 
-    def _follow(self, addon: Addon, instance: Instance) -> None:
+    def _take_up(self, addon: Addon, instance: Instance) -> None:
+        """Give it a unit, request a run of that, or end it, as the object is now."""
         live = self._live.get(instance.unit)
         is_another = live is not None and live.instance.uid != instance.uid
         if live and not (is_another and instance.unit in self._ending):

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hookrunner import log
 from hookrunner.addons.addon_crd import read_definitions
+from hookrunner.addons.addon_discovery import AddonCatalog
 from hookrunner.addons.build_request import BuildTerms, ImageSettings
 from hookrunner.addons.instance_build import BuildTools
 from hookrunner.addons.object_builder import ObjectBuilder
@@ -19,20 +20,19 @@ from hookrunner.claimed_directories import private_directory
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.errors import HookrunnerError, KubeError, ReleaseFailed
-from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.instance_health import InstanceHealth
 from hookrunner.instances.instance_informer import InstanceCache, InstancesHidden
 from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.removal import FinalizerSetter, InstanceRemover, VanishedInstances
-from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
+from hookrunner.instances.reports.instance_views import InstanceViews
 from hookrunner.instances.reports.instances_status import InstancesStatus
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.reports.sight import Sight
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
-from hookrunner.instances.triggers.gate_world import GateViews, InstanceGates
+from hookrunner.instances.triggers.gate_world import InstanceGates
 from hookrunner.instances.triggers.requirement_watch import RequirementWatch
 from hookrunner.instances.triggers.source_watch import SourceWatch
 from hookrunner.kube.back_off import retry_forever
@@ -51,51 +51,110 @@ from hookrunner.settings import Settings
 _log = log.get("addons.instances")
 
 
-@dataclass(frozen=True, slots=True)
 class Instances:
     """What looks after instances: `start` begins with the definitions of their kinds."""
 
-    registry: InstanceRegistry
-    status: InstancesStatus
-    views: InstanceViews
-    _caches: dict[str, InstanceCache]
-    _crds: Crds
-    _parts: Parts
-    _convergence: Convergence
-    _writer: StatusWriter
-    _health: InstanceHealth
-    _reported: ReportedInstances
-    _sources: Mapping[ClusterLocation, Mapping[str, Addon]]
-    _refresh: float
+    def __init__(
+        self, settings: Settings, offer: AddonCatalog, parts: Parts, convergence: Convergence, packages: "_Packages"
+    ) -> None:
+        helm, client, states = convergence.helm, parts.kube.patcher, convergence.states
+        self._parts = parts
+        self._convergence = convergence
+        self._opener = packages.opener
+        self._refresh = settings.addons.refresh
+        self._caches = {addon.name: InstanceCache(addon) for addon in offer.addons}
+        self._crds = Crds(client, helm.releases.kinds)
+        self._writer = StatusWriter(client)
+        tracker = HealthTracker(client, helm.releases.kinds, helm.drift.watches, parts.background)
+        self._health = InstanceHealth(tracker, helm.releases, helm.namespace)
+        self._reported = ReportedInstances(states.notices, parts.metrics, time.monotonic)
+        self._gates = InstanceGates(
+            self._caches,
+            states,
+            self._reported,
+            helm.releases.kinds,
+            client,
+            partial(helm.releases.read_names, helm.namespace),
+            settings.addons.namespaces,
+        )
+        planner_parts = self._planner_parts(settings, packages)
+
+        def make(addon: Addon, instance: Instance) -> InstancePlanner:
+            return InstancePlanner(addon, offer.values[addon.name], instance, planner_parts)
+
+        workshop = Workshop(offer.values, make, client, parts.background, self._forget)
+        self.registry = InstanceRegistry(self._caches, convergence.units, states, workshop)
+        sight = Sight(self._caches, client.outage)
+        self.status = InstancesStatus(self._reported, sight, time.monotonic)
+        self.status.export(parts.metrics)
+        self.views = InstanceViews(self.registry, self._reported, offer, self._read_offer, sight)
 
     def start(self, background: Background, built: Assembly) -> None:
         """Begin with the first converge; define the kinds, follow their objects, write their statuses."""
         self._convergence.start(background, built)
-        states, writer = self._convergence.states, self._writer
-        background.keep("statuses of addons", writer.post)
-        rollouts = RolloutWatch(self.registry.request, states.unit_changes.note)
-        reports = StatusReports(self.registry, writer, self._health, rollouts, self._reported)
+        states, registry = self._convergence.states, self.registry
+        background.keep("statuses of addons", self._writer.post)
+        rollouts = RolloutWatch(self._convergence.units.request, states.unit_changes.note)
+        reports = StatusReports(registry, self._writer, self._health, rollouts, self._reported)
         background.keep("reports of addons", reports.follow)
         background.keep("timeouts of addons", rollouts.keep)
-        background.keep("objects of addons", partial(self._health.follow_runs, states, self.registry))
-        background.keep("earlier objects of addons", partial(self._health.take_over, states, self.registry))
+        background.keep("objects of addons", partial(self._health.follow_runs, states, registry))
+        background.keep("earlier objects of addons", partial(self._health.take_over, states, registry))
         background.keep("health of addons", reports.follow_health)
-        background.keep("edits of instances", self.registry.follow_edits)
-        background.keep("suspensions of instances", self.registry.follow_suspensions)
-        self._start_triggers(background)
-        for cache in self._caches.values():
-            name = cache.addon.name
+        background.keep("edits of instances", registry.follow_edits)
+        background.keep("suspensions of instances", registry.follow_suspensions)
+        required = RequirementWatch(registry, states, self._convergence.helm.drift.watches)
+        background.keep("what addons require", required.follow_units)
+        background.keep("watches of objects that addons require", required.follow_facts)
+        self._follow_sources(background)
+        for name, cache in self._caches.items():
             background.keep(f"start of {name}", partial(self._begin, background, cache), ends=True)
             background.keep(f"definition of {name}", partial(self._restore_definition, cache))
             background.keep(f"vanished instances of {name}", partial(self._purge, cache), ends=True)
 
-    def _start_triggers(self, background: Background) -> None:
-        states, watches = self._convergence.states, self._parts.kube.watches
-        required = RequirementWatch(self.registry, states, self._convergence.helm.drift.watches)
-        background.keep("what addons require", required.follow_units)
-        background.keep("watches of objects that addons require", required.follow_facts)
-        for location, addons in self._sources.items():
-            watch = SourceWatch(location, addons, watches)
+    def _forget(self, unit: str) -> None:
+        """A unit has ended."""
+        self._writer.forget(unit)
+        self._health.forget(unit)
+        self._reported.forget(unit)
+        self._gates.forget(unit)
+
+    def _planner_parts(self, settings: Settings, packages: "_Packages") -> PlannerParts:
+        addons, modules, helm, metrics = settings.addons, settings.modules, self._convergence.helm, self._parts.metrics
+        runner = ProgramRunner(self._parts.children, packages.unpacked)
+        builder = ObjectBuilder(helm.renderer, runner, settings.hooks.environ)
+        images = ImageSettings(addons.private_registry, addons.image_pull_secret)
+        terms = BuildTerms(images, helm.releases.kinds.read_scopes, helm.namespace, addons.patches)
+        cache = PackageCache(addons.cache_directory or settings.hooks.tmp_dir / "packages", addons.cache_size)
+        client, known = self._parts.kube.patcher, {name: cache.addon for name, cache in self._caches.items()}
+        return PlannerParts(
+            tools=BuildTools(builder, self._convergence.store, terms),
+            metrics=metrics,
+            releases=helm.releases,
+            home=helm.namespace,
+            usual=ReleaseOptions(adopt_orphans=modules.adopt_orphans, timeout=modules.helm_timeout),
+            capabilities=helm.capabilities,
+            fetcher=PackageFetcher(cache, addons.verify, metrics),
+            remover=InstanceRemover(helm.releases, client, known, self._convergence.events),
+            mark=FinalizerSetter(client).set,
+            find_obstacle=self._gates.find_obstacle,
+            open_source=self._opener.open,
+            status_of=self._writer.status_of,
+        )
+
+    async def _read_offer(self, addon: Addon, channels: Sequence[str], installed: Sequence[str]) -> Offer:
+        kubernetes = (await self._convergence.helm.capabilities.get()).kube_version
+        return await read_offer(addon, self._opener.open(addon.name, kubernetes), kubernetes, channels, installed)
+
+    def _follow_sources(self, background: Background) -> None:
+        """Watch the sources that can be watched. One whose location cannot be read is reported by the runs of its
+        instances."""
+        sources: dict[ClusterLocation, dict[str, Addon]] = {}
+        for name, cache in self._caches.items():
+            if isinstance(location := self._opener.locations[name], ClusterLocation):
+                sources.setdefault(location, {})[name] = cache.addon
+        for location, addons in sources.items():
+            watch = SourceWatch(location, addons, self._parts.kube.watches)
             background.keep(f"channels in {location}", partial(watch.follow, 0))
             background.keep(f"packages in {location}", partial(watch.follow, 1))
             background.keep(f"changes in {location}", partial(self._follow_source, watch))
@@ -149,126 +208,21 @@ class Instances:
             self.registry.ask_sources(self._caches, "Source-Refresh")
 
 
+@dataclass(frozen=True, slots=True)
+class _Packages:
+    """Where packages come from, and a directory for what is made of them."""
+
+    opener: SourceOpener
+    unpacked: Path
+
+
 @asynccontextmanager
 async def instances(
-    settings: Settings, offer: AddonOffer, parts: Parts, convergence: Convergence
+    settings: Settings, offer: AddonCatalog, parts: Parts, convergence: Convergence
 ) -> AsyncIterator[Instances]:
     """What looks after the instances of these addons. Closes its connections when it is left."""
+    locations = locations_of(offer.addons, settings.addons)
     with private_directory(settings.hooks.tmp_dir, "packages") as unpacked:
         async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:
-            locations = locations_of((offered.addon for offered in offer.addons.values()), settings.addons)
             opener = SourceOpener(reader, parts.kube.patcher, settings.addons.fetch_timeout, locations)
-            made = _PlannerMaker(settings, parts, convergence, opener, unpacked)
-            yield made.assemble(offer)
-
-
-class _PlannerMaker:
-    """Makes planners, and the registry that asks for them."""
-
-    def __init__(
-        self, settings: Settings, parts: Parts, convergence: Convergence, opener: SourceOpener, unpacked: Path
-    ) -> None:
-        addons, helm = settings.addons, convergence.helm
-        cache = PackageCache(addons.cache_directory or settings.hooks.tmp_dir / "packages", addons.cache_size)
-        self._settings = settings
-        self._parts = parts
-        self._convergence = convergence
-        self._helm = helm
-        self._fetcher = PackageFetcher(cache, addons.verify, parts.metrics)
-        self._opener = opener
-        self._unpacked = unpacked
-        self._writer = StatusWriter(parts.kube.patcher)
-        tracker = HealthTracker(parts.kube.patcher, helm.releases.kinds, helm.drift.watches, parts.background)
-        self._health = InstanceHealth(tracker, helm.releases, helm.namespace)
-        self._reported = ReportedInstances(convergence.states.notices, parts.metrics, time.monotonic)
-
-    def assemble(self, offer: AddonOffer) -> Instances:
-        """Everything for these addons."""
-        convergence, client = self._convergence, self._parts.kube.patcher
-        caches = {name: InstanceCache(offered.addon) for name, offered in offer.addons.items()}
-        values = {name: offered.values for name, offered in offer.addons.items()}
-        gates = InstanceGates(self._gate_views(caches))
-        parts = self._planner_parts(caches, gates)
-        sight = Sight(caches, client.outage)
-        status = InstancesStatus(self._reported, sight, time.monotonic)
-        status.export(self._parts.metrics)
-
-        def make(addon: Addon, instance: Instance) -> InstancePlanner:
-            return InstancePlanner(addon, values[addon.name], instance, parts)
-
-        def forget(unit: str) -> None:
-            self._writer.forget(unit)
-            self._health.forget(unit)
-            self._reported.forget(unit)
-            gates.forget(unit)
-
-        workshop = Workshop(values, make, client, self._parts.background, forget)
-        registry = InstanceRegistry(caches, convergence.units, convergence.states, workshop)
-        return Instances(
-            registry=registry,
-            status=status,
-            views=InstanceViews(self._view_sources(registry, offer, sight)),
-            _caches=caches,
-            _crds=Crds(client, self._helm.releases.kinds),
-            _parts=self._parts,
-            _convergence=convergence,
-            _writer=self._writer,
-            _health=self._health,
-            _reported=self._reported,
-            _sources=self._cluster_sources(cache.addon for cache in caches.values()),
-            _refresh=self._settings.addons.refresh,
-        )
-
-    def _cluster_sources(self, addons: Iterable[Addon]) -> dict[ClusterLocation, dict[str, Addon]]:
-        """The sources that can be watched, with the addons that use them. A source that cannot be read is reported by
-        the runs of its instances."""
-        sources: dict[ClusterLocation, dict[str, Addon]] = {}
-        for addon in addons:
-            if isinstance(location := self._opener.locations[addon.name], ClusterLocation):
-                sources.setdefault(location, {})[addon.name] = addon
-        return sources
-
-    def _view_sources(self, registry: InstanceRegistry, offer: AddonOffer, sight: Sight) -> InstanceViewSources:
-        helm = self._helm
-
-        async def read(addon: Addon, channels: Sequence[str], installed: Sequence[str]) -> Offer:
-            kubernetes = (await helm.capabilities.get()).kube_version
-            return await read_offer(addon, self._opener.open(addon.name, kubernetes), kubernetes, channels, installed)
-
-        return InstanceViewSources(registry, self._reported, offer, read, sight)
-
-    def _gate_views(self, caches: dict[str, InstanceCache]) -> GateViews:
-        helm = self._helm
-        return GateViews(
-            caches,
-            self._convergence.states,
-            self._reported,
-            helm.releases.kinds,
-            self._parts.kube.patcher,
-            partial(helm.releases.read_names, helm.namespace),
-            self._settings.addons.namespaces,
-        )
-
-    def _planner_parts(self, caches: dict[str, InstanceCache], gates: InstanceGates) -> PlannerParts:
-        addons, helm, client = self._settings.addons, self._helm, self._parts.kube.patcher
-        runner = ProgramRunner(self._parts.children, self._unpacked)
-        images = ImageSettings(addons.private_registry, addons.image_pull_secret)
-        builder = ObjectBuilder(helm.renderer, runner, self._settings.hooks.environ)
-        terms = BuildTerms(images, helm.releases.kinds.read_scopes, helm.namespace, addons.patches)
-        modules = self._settings.modules
-        return PlannerParts(
-            tools=BuildTools(builder, self._convergence.store, terms),
-            metrics=self._parts.metrics,
-            releases=helm.releases,
-            home=helm.namespace,
-            usual=ReleaseOptions(adopt_orphans=modules.adopt_orphans, timeout=modules.helm_timeout),
-            capabilities=helm.capabilities,
-            fetcher=self._fetcher,
-            remover=InstanceRemover(
-                helm.releases, client, {name: cache.addon for name, cache in caches.items()}, self._convergence.events
-            ),
-            mark=FinalizerSetter(client).set,
-            find_obstacle=gates.find_obstacle,
-            open_source=self._opener.open,
-            status_of=self._writer.status_of,
-        )
+            yield Instances(settings, offer, parts, convergence, _Packages(opener, unpacked))

@@ -76,7 +76,7 @@ class PackageChoice:
     def close(self) -> None:
         """Let go of the directories: no hook reads them any more."""
         while self._held:
-            self._fetcher.release(self._held.popleft())
+            self._fetcher.cache.release(self._held.popleft())
 
     async def choose(
         self, instance: Instance, status: JSON, kubernetes: str, head: Head | None
@@ -112,7 +112,7 @@ class PackageChoice:
 
     async def _put_in_place(self, chosen: ChosenPackage) -> ChosenPackage:
         """What was chosen before, in its directory; written again if that was deleted. Raises PackageError."""
-        if self._fetcher.is_in_place(chosen.package.digest):
+        if self._fetcher.cache.is_in_place(chosen.package.digest):
             return chosen
         return await self._held_one(chosen.version, chosen.package)
 
@@ -144,10 +144,10 @@ class PackageChoice:
         directory = await self._fetcher.hold(package)
         if package.digest in self._held:
             self._held.remove(package.digest)
-            self._fetcher.release(package.digest)
+            self._fetcher.cache.release(package.digest)
         self._held.append(package.digest)
         if len(self._held) > _HELD:
-            self._fetcher.release(self._held.popleft())
+            self._fetcher.cache.release(self._held.popleft())
         return ChosenPackage(version, package, directory)
 
 

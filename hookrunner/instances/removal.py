@@ -48,7 +48,7 @@ _log = log.get("addons.instances")
 async def add_finalizer(client: Client, addon: Addon, instance: Instance) -> None:
     """Set it, unless it is set. Raises KubeError; NotFound if the object is gone."""
     known = instance.document["metadata"]
-    await _change(client, addon, instance, lambda names: [*dict.fromkeys((*names, FINALIZER))], known)
+    await _patch(client, addon, instance, _finalizers_by(lambda names: [*dict.fromkeys((*names, FINALIZER))]), known)
 
 
 class FinalizerSetter:
@@ -67,26 +67,21 @@ class FinalizerSetter:
 async def remove_finalizer(client: Client, addon: Addon, instance: Instance) -> None:
     """Remove it; that the object is gone is as good. Raises KubeError."""
     try:
-        await _change(client, addon, instance, lambda names: [name for name in names if name != FINALIZER])
+        change = _finalizers_by(lambda names: [name for name in names if name != FINALIZER])
+        await _patch(client, addon, instance, change)
     except NotFound:
         return
 
 
-async def _change(
-    client: Client,
-    addon: Addon,
-    instance: Instance,
-    change: Callable[[Sequence[str]], list[str]],
-    known: JSON | None = None,
-) -> None:
-    """Change the list as it is now. Raises NotFound for another object of the name."""
+def _finalizers_by(change: Callable[[Sequence[str]], list[str]]) -> Callable[[JSON], JSON | None]:
+    """A change of metadata: that of the list of finalizers, None if it stays as it is."""
 
-    def patch_of(metadata: JSON) -> JSON | None:
+    def change_metadata(metadata: JSON) -> JSON | None:
         before = metadata.get("finalizers") or []
         after = change(before)
         return None if after == before else {"finalizers": after}
 
-    await _patch(client, addon, instance, patch_of, known)
+    return change_metadata
 
 
 async def _patch(

@@ -1,6 +1,6 @@
 """Watches rollouts of instances: wakes those who write statuses when a timeout passes, and gives up what has failed.
 
-    rollouts = RolloutWatch(registry.request, states.unit_changes.note)
+    rollouts = RolloutWatch(units.request, states.unit_changes.note)
     facts = rollouts.judge(live, facts) # whenever the facts of an instance may have changed
     await rollouts.keep()               # until cancelled
 
@@ -14,14 +14,13 @@ rollout late, and so rolls none back. Another process can only compare the wall 
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 from hookrunner import log
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.instance_rollbacks import deadline_of, failure_of, with_verdict
 from hookrunner.model.addon_status import Installed, InstanceFacts
+from hookrunner.model.unit_state import UnitState
 from hookrunner.waits import Notifier
-from kubetypes.timers import timeout_at
 
 _LEAST = 0.1
 """Seconds between two looks at the deadlines."""
@@ -35,7 +34,7 @@ class RolloutWatch:
 
     def __init__(
         self,
-        request: Callable[[LiveUnit, str], None],
+        request: Callable[[UnitState, str], None],
         wake: Callable[[str], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -61,7 +60,7 @@ class RolloutWatch:
         reason = failure_of(facts)
         if reason and live.planner.given_up.note(installed.revision, reason):
             _log.warn("rollout is given up", instance=unit, revision=installed.revision, reason=reason)
-            self._request(live, "Rollback")
+            self._request(live.state, "Rollback")
         return facts
 
     async def keep(self) -> None:
@@ -73,9 +72,7 @@ class RolloutWatch:
                 del ends[unit], self._deadlines[unit]
                 self._wake(unit)
             rest = min(ends.values(), default=None)
-            with suppress(TimeoutError):
-                async with timeout_at(None if rest is None else max(rest, now + _LEAST), now):
-                    await self._changed.next()
+            await self._changed.next(None if rest is None else max(rest, now + _LEAST))
 
     def _now(self, unit: str, installed: Installed) -> float:
         """The time that counts for a rollout, in epoch seconds: since it is watched, that of the event loop."""

@@ -12,11 +12,11 @@ someone else may lack the subresource; that is logged once, and Events go on.
 import asyncio
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.addons.status_conditions import make_status
+from hookrunner.addons.written_status import SHAPES
 from hookrunner.errors import Conflict, KubeError, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
@@ -27,7 +27,6 @@ from hookrunner.model.timestamps import rfc3339
 from hookrunner.waits import Notifier, Pauses
 from kubetypes import json_values
 from kubetypes.json_values import JSON
-from kubetypes.timers import timeout_at
 
 MANAGER = "hookrunner-status"
 BATCH = 0.5
@@ -40,10 +39,7 @@ _PAUSES = Pauses(1.0, 60.0)
 """Seconds until a write that failed is repeated, doubled with each failure in a row."""
 _AT_ONCE = 8
 _OPTIONS = WriteOptions(manager=MANAGER, force=True, timeout=10.0)
-_KEYS = frozenset(
-    {"healthy", "errors", "phase", "observedGeneration", "version", "channel", "availableVersion", "digest", "release"}
-    | {"revision", "lastHealthy", "objects", "startedAt", "conditions", "hookReports"}
-)
+_KEYS = frozenset({*SHAPES, "objects"})
 _log = log.get("addons.status")
 
 
@@ -81,14 +77,6 @@ class _Report:
     def begin(self, now: float) -> None:
         """It is about to be written; what is reported from now on is written later."""
         self.is_waiting, self.earliest, self.held_until = False, now + BATCH, 0.0
-
-    def rest(self) -> None:
-        """It is as it should be."""
-        self.is_waiting, self.held_until = False, 0.0
-
-    def settle(self, status: JSON) -> None:
-        """This is the status now."""
-        self.present, self.is_written, self.failures = status, True, 0
 
     def put_off(self, now: float) -> None:
         """It could not be written."""
@@ -134,9 +122,7 @@ class StatusWriter:
             if due := [report for report in waiting if report.due <= now()][:_AT_ONCE]:
                 await asyncio.gather(*map(self._try_write, due))
                 continue
-            with suppress(TimeoutError):
-                async with timeout_at(min((report.due for report in waiting), default=None), now()):
-                    await self._changed.next()
+            await self._changed.next(min((report.due for report in waiting), default=None))
 
     async def _try_write(self, report: _Report) -> None:
         """Write one status. A fault that it causes must not keep others from being written."""
@@ -151,7 +137,7 @@ class StatusWriter:
         instance, status = report.instance, make_status(report.facts, report.present, rfc3339(time.time()))
         present = report.present if report.is_written else _own_part(report.present, status)
         if json_values.equal(status, present):
-            report.rest()
+            report.is_waiting, report.held_until = False, 0.0
             return
         report.begin(now())
         try:
@@ -166,7 +152,7 @@ class StatusWriter:
             self._complain(report, error)
         else:
             self._refused = False
-            report.settle(status)
+            report.present, report.is_written, report.failures = status, True, 0
 
     async def _look_for_subresource(self, report: _Report) -> None:
         """The object is gone, another has its name by now, or its kind has no status."""

@@ -22,7 +22,7 @@ Source: docs/packaging-addons.md
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -57,23 +57,16 @@ _GONE = frozenset({"Unreachable", "NotFound"})
 """Reasons for which the installed package is used from the cache, so that its settings can still change."""
 
 
+@dataclass(frozen=True, slots=True)
 class SourceOpener:
     """Opens the sources of addons. `timeout` are seconds for one channel or package of a web server; 0 is no limit.
     `locations` has where each addon has its packages, by its name, or why that cannot be read."""
 
-    def __init__(
-        self,
-        reader: HttpsReader,
-        client: Client | None,
-        timeout: float,
-        locations: Mapping[str, SourceLocation | str],
-    ) -> None:
-        self._reader = reader
-        self._client = client
-        self._timeout = timeout
-        self.locations = locations
-        paths = (location.path for location in locations.values() if isinstance(location, DirectoryLocation))
-        self._directories = {path: DirectorySource(path) for path in paths}
+    reader: HttpsReader
+    client: Client | None
+    timeout: float
+    locations: Mapping[str, SourceLocation | str]
+    _directories: dict[Path, DirectorySource] = field(default_factory=dict)
 
     def open(self, addon: str, kubernetes: str) -> PackageSource:
         """The source of an addon's packages, for a cluster of this version. Raises PackageError with the reason
@@ -82,14 +75,16 @@ class SourceOpener:
             case str(problem):
                 raise PackageError("Malformed", problem)
             case DirectoryLocation(path):
+                if path not in self._directories:
+                    self._directories[path] = DirectorySource(path)
                 return self._directories[path]
             case WebLocation(url):
-                return HttpsSource(url, self._reader, kubernetes, self._timeout)
+                return HttpsSource(url, self.reader, kubernetes, self.timeout)
             case ClusterLocation():
-                if self._client is None:
+                if self.client is None:
                     text = "needs a cluster; name a directory or a web server with --addon-source"
                     raise PackageError("Unreachable", f"the source {location} {text}")
-                return ClusterSource(location, self._client)
+                return ClusterSource(location, self.client)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +100,10 @@ class PackageRequest:
 
 
 class PackageFetcher:
-    """Fetches for all addons, each package once at a time."""
+    """Fetches for all addons, each package once at a time, into `cache`."""
 
     def __init__(self, cache: PackageCache, verification: Verification, metrics: Metrics) -> None:
-        self._cache = cache
+        self.cache = cache
         self._verification = verification
         self._metrics = metrics
         metrics.addon_package_cache_bytes.from_function(lambda: [((), cache.size)])
@@ -142,20 +137,12 @@ class PackageFetcher:
 
     async def read_from_cache(self, request: PackageRequest, digest: str) -> Package | None:
         """The package with a digest that was verified before, without any source; None if it is not cached."""
-        return await asyncio.to_thread(self._cache.read, request.component, request.version, digest)
+        return await asyncio.to_thread(self.cache.read, request.component, request.version, digest)
 
     async def hold(self, package: Package) -> Path:
-        """The directory with the package's files, which stays until `release` was called as often. Raises PackageError
-        if it cannot be written."""
-        return await asyncio.to_thread(self._cache.hold, package)
-
-    def is_in_place(self, digest: str) -> bool:
-        """Is a package that is held still in its directory?"""
-        return self._cache.is_in_place(digest)
-
-    def release(self, digest: str) -> None:
-        """End one `hold`."""
-        self._cache.release(digest)
+        """The directory with the package's files, which stays until `cache.release` was called as often. Raises
+        PackageError if it cannot be written."""
+        return await asyncio.to_thread(self.cache.hold, package)
 
     async def _fetch(self, source: PackageSource, request: PackageRequest) -> Package:
         if not source.is_remote:
@@ -178,7 +165,7 @@ class PackageFetcher:
     async def _fetch_remote(self, source: PackageSource, request: PackageRequest) -> Package:
         package = await source.read_package(request.component, request.version)
         require_trusted(package, request.pin, True, self._verification)
-        await asyncio.to_thread(self._cache.store, package)
+        await asyncio.to_thread(self.cache.store, package)
         return self._count(source, "fetched", package)
 
     async def _find_in_cache(self, source: PackageSource, request: PackageRequest) -> Package | None:

@@ -26,6 +26,13 @@ def test_each_directory_is_an_addon(tree: MakeTree) -> None:
     assert catalog.named("c") is None
 
 
+def test_values_of_an_addon_are_read_with_it_once(tree: MakeTree, capfd: pytest.CaptureFixture[str]) -> None:
+    values = "a: {size: 1}\nglobal: {zone: x}\nother: {}\n"
+    catalog = find_addons([tree({"a/addon.yaml": A, "a/values.yaml": values})])
+    assert (catalog.values["a"].static, catalog.shared) == ({"size": 1}, {"zone": "x"})
+    assert capfd.readouterr().err.count("keys other than global and a") == 1
+
+
 def test_of_two_with_one_name_or_one_kind_the_first_directory_counts(tree: MakeTree) -> None:
     root = tree(
         {

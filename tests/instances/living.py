@@ -23,7 +23,7 @@ from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
-from hookrunner.instances.triggers.gate_world import GateViews, InstanceGates
+from hookrunner.instances.triggers.gate_world import InstanceGates
 from hookrunner.instances.triggers.requirement_watch import RequirementWatch
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.addon_status import AddonObstacle, ObjectReport
@@ -169,13 +169,14 @@ class Living:
         self.faulty: set[str] = set()
         client: Any = self.server
         schemas: Any = SimpleNamespace(schemas=NO_SCHEMAS)
-        self.views = GateViews(self.caches, site.states, self.reported, client, client, self._read_releases, namespaces)
-        self.gates = InstanceGates(self.views)
+        self.gates = InstanceGates(
+            self.caches, site.states, self.reported, client, client, self._read_releases, namespaces
+        )
         values = dict.fromkeys(self.caches, schemas)
         workshop = Workshop(values, self._make, client, site.background, self._forget)
         self.registry = InstanceRegistry(self.caches, site.units, site.states, workshop)
         self._writer = StatusWriter(client)
-        rollouts = RolloutWatch(self.registry.request, site.states.unit_changes.note, site.now)
+        rollouts = RolloutWatch(site.units.request, site.states.unit_changes.note, site.now)
         self._rollouts = rollouts
         self.reports = StatusReports(self.registry, self._writer, self.objects, rollouts, self.reported, site.now)
 

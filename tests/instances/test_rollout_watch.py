@@ -35,8 +35,8 @@ class Watched:
         self._now = asyncio.get_running_loop().time
         self.rollouts = RolloutWatch(self._request, self._wake, lambda: self._now() + self.jump)
 
-    def _request(self, live: LiveUnit, cause: str) -> None:
-        self.requests.append((live.unit, cause))
+    def _request(self, state: UnitState, cause: str) -> None:
+        self.requests.append((state.name, cause))
 
     def _wake(self, unit: str) -> None:
         self.woken.append((round(self._now()), unit))

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
+from hookrunner.addons.addon_discovery import AddonCatalog
 from hookrunner.addons.offered_versions import Offer
 from hookrunner.errors import RenderFailed
-from hookrunner.instances.addon_offer import AddonOffer
 from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.reports.instance_news import ReportedState
 from hookrunner.instances.reports.reported_instances import ReportedInstance, ReportedInstances
@@ -46,46 +46,39 @@ class LiveUnits(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceViewSources:
-    """Where the views look. `read_offer` asks the source of an addon, for some channels besides its own, and for
-    installed versions. `sight` says what is out of date."""
+class InstanceViews:
+    """The endpoint's `web.views.pages.AddonPages`, and where it looks. `read_offer` asks the source of an addon, for
+    some channels besides its own, and for installed versions. `sight` has what is out of date."""
 
     registry: LiveUnits
     reported: ReportedInstances
-    offer: AddonOffer
+    offer: AddonCatalog
     read_offer: Callable[[Addon, Sequence[str], Sequence[str]], Awaitable[Offer]]
     sight: Sight
 
-
-class InstanceViews:
-    """The endpoint's `web.views.pages.AddonPages`."""
-
-    def __init__(self, sources: InstanceViewSources) -> None:
-        self._sources = sources
-
     def addons(self) -> Sequence[Addon]:
         """The addons that are offered."""
-        return [offered.addon for offered in self._sources.offer.addons.values()]
+        return self.offer.addons
 
     def rejected(self) -> Sequence[RejectedAddon]:
         """Directories that cannot be offered."""
-        return self._sources.offer.rejected
+        return self.offer.rejected
 
     def rows(self) -> Sequence[InstanceDump]:
         """All instances, by addon, namespace and name."""
-        reported = {known.instance.unit: known for known in self._sources.reported}
-        lives = sorted(self._sources.registry.live, key=lambda live: live.instance.labels)
+        reported = {known.instance.unit: known for known in self.reported}
+        lives = sorted(self.registry.live, key=lambda live: live.instance.labels)
         rows = ((live.addon, _row(live, reported.get(live.unit))) for live in lives)
-        return [replace(row, unseen_since=self._sources.sight.lost_since(addon.name)) for addon, row in rows]
+        return [replace(row, unseen_since=self.sight.lost_since(addon.name)) for addon, row in rows]
 
     def units(self, addon: str, name: str) -> Mapping[str, str]:
         """The units of the instances with this name, by namespace."""
-        instances = (live.instance for live in self._sources.registry.live if live.addon.name == addon)
+        instances = (live.instance for live in self.registry.live if live.addon.name == addon)
         return {instance.namespace: instance.unit for instance in instances if instance.name == name}
 
     def objection(self, unit: str, view: View) -> str:
         """Why there is no such view of an instance at the moment; empty if there is."""
-        live = self._sources.registry.get(unit)
+        live = self.registry.get(unit)
         if live is None:
             return f"{unit} is gone"
         return _OBJECTIONS[view](live) if view in _OBJECTIONS else ""
@@ -93,20 +86,20 @@ class InstanceViews:
     async def objects(self, unit: str) -> Sequence[ObjectDump]:
         """The objects of what is installed, in the order of its manifest. Raises RenderFailed while their health is not
         known."""
-        known = self._sources.reported.find(unit)
+        known = self.reported.find(unit)
         if known is None or known.facts is None or known.facts.objects is None:
             why = known.state.message if known and not known.state.revision else "hookrunner has not seen them yet"
-            live = self._sources.registry.get(unit)
+            live = self.registry.get(unit)
             raise RenderFailed(f"{_name(live.instance) if live else unit} has no known objects: {why}")
         return [ObjectDump(report.name, report.status, report.message) for report in known.facts.objects]
 
     async def versions(self, addon: str, channels: Sequence[str]) -> JSON:
         """What the source of an addon that is offered has for this cluster. Raises PackageError, KubeError."""
-        offered = self._sources.offer.addons[addon].addon
+        offered = {each.name: each for each in self.offer.addons}[addon]
         rows = [row for row in self.rows() if row.addon == addon]
         channels = [*channels, *(row.channel for row in rows if row.channel)]
         installed = [row.version for row in rows if row.version]
-        return (await self._sources.read_offer(offered, channels, installed)).as_json()
+        return (await self.read_offer(offered, channels, installed)).as_json()
 
 
 def _objection_to_values(live: LiveUnit) -> str:

@@ -42,28 +42,23 @@ class InstancesStatus:
         return known.behind_since is not None and self._clock() - known.behind_since >= LONG
 
     def _infos(self) -> _Samples:
-        for known in self._reported:
-            if known.state.version:
-                yield (*known.labels, known.state.version, known.state.channel), 1
+        named = (known for known in self._reported if known.state.version)
+        return (((*known.labels, known.state.version, known.state.channel), 1) for known in named)
 
     def _phases(self) -> _Samples:
-        for known in self._reported:
-            if known.state.phase:
-                yield (*known.labels, known.state.phase.value), 1
+        phases = ((known.labels, known.state.phase) for known in self._reported)
+        return (((*labels, phase.value), 1) for labels, phase in phases if phase)
 
     def _healthy(self) -> _Samples:
-        for known in self._reported:
-            yield known.labels, known.state.is_current
+        return ((known.labels, known.state.is_current) for known in self._reported)
 
     def _objects(self) -> _Samples:
-        for known in self._reported:
-            for status, number in known.objects.items():
-                yield (*known.labels, status), number
+        counts = ((known.labels, count) for known in self._reported for count in known.objects.items())
+        return (((*labels, status), number) for labels, (status, number) in counts)
 
     def _updates(self) -> _Samples:
-        for known in self._reported:
-            if known.state.available:
-                yield (*known.labels, known.state.available), 1
+        versions = ((known.labels, known.state.available) for known in self._reported)
+        return (((*labels, version), 1) for labels, version in versions if version)
 
 
 def _trouble(known: ReportedInstance) -> str:

@@ -52,10 +52,6 @@ class ReportedInstance:
         elif self.behind_since is None:
             self.behind_since = now
 
-    def meet(self, instance: Instance) -> None:
-        """Its object has changed."""
-        self.instance = instance
-
 
 class ReportedInstances:
     """The states of all instances by unit. `clock` gives monotonic seconds."""
@@ -77,7 +73,7 @@ class ReportedInstances:
         """An instance exists; until facts are known, its status says how it is."""
         known = self._reported.get(instance.unit)
         if known and known.instance.uid == instance.uid:
-            known.meet(instance)
+            known.instance = instance
             return known
         state = state_of_status(instance.status)
         since = None if state.is_current else self._clock()

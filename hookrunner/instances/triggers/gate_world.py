@@ -1,6 +1,6 @@
 """What the gates of an instance look at, gathered at one moment: other instances, modules, the cluster.
 
-    gates = InstanceGates(views)
+    gates = InstanceGates(caches, states, …)
     obstacle = await gates.find_obstacle(instance, addon, capabilities)   # None: all gates are open
     gates.forget(unit)                                      # its unit has ended
 
@@ -14,7 +14,7 @@ that a run has passed them. Otherwise an instance that is suspended meanwhile wo
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, looks_at, rivals
@@ -37,10 +37,10 @@ MISSING = "it does not exist"
 
 
 @dataclass(frozen=True, slots=True)
-class GateViews:
-    """Where to look. `caches` are the instances of each offered addon, by its name, and `reported` their states;
-    `read_releases` reads which units have a release; `namespaces` are those in which instances are reconciled,
-    all if empty."""
+class InstanceGates:
+    """The gates of all instances, and where they look. `caches` are the instances of each offered addon, by its name,
+    and `reported` their states; `read_releases` reads which units have a release; `namespaces` are those in which
+    instances are reconciled, all if empty."""
 
     caches: Mapping[str, InstanceCache]
     states: UnitStates
@@ -49,18 +49,11 @@ class GateViews:
     client: Client
     read_releases: Callable[[], Awaitable[Collection[str]]]
     namespaces: tuple[str, ...]
-
-
-class InstanceGates:
-    """The gates of all instances."""
-
-    def __init__(self, views: GateViews) -> None:
-        self._views = views
-        self._passed: set[str] = set()
+    _passed: set[str] = field(default_factory=set)
 
     async def find_obstacle(self, instance: Instance, addon: Addon, capabilities: Capabilities) -> AddonObstacle | None:
         """The first closed gate of an instance whose run begins; None if all are open. Raises KubeError."""
-        world = await look_around(self._views, addon, capabilities)
+        world = await look_around(self, addon, capabilities)
         obstacle = closed_gate(instance, addon, replace(world, installed=self._passed.union(world.installed)))
         (self._passed.discard if obstacle else self._passed.add)(instance.unit)
         return obstacle
@@ -70,22 +63,22 @@ class InstanceGates:
         self._passed.discard(unit)
 
 
-async def look_around(views: GateViews, addon: Addon, served: Capabilities) -> GateWorld:
+async def look_around(gates: InstanceGates, addon: Addon, served: Capabilities) -> GateWorld:
     """What holds now, as far as this addon's gates look at it, in a cluster that serves this. Raises KubeError."""
-    addons = {name: cache.addon for name, cache in views.caches.items()}
-    seen = {name: views.caches[name] for name in looks_at(addon, addons)}
+    addons = {name: cache.addon for name, cache in gates.caches.items()}
+    seen = {name: gates.caches[name] for name in looks_at(addon, addons)}
     required = addon.requires.objects
-    problems = await asyncio.gather(*(_problem_of(views, wanted) for wanted in required))
-    installed = await views.read_releases() if rivals(addon, addons) else ()
+    problems = await asyncio.gather(*(_problem_of(gates, wanted) for wanted in required))
+    installed = await gates.read_releases() if rivals(addon, addons) else ()
     candidates = [instance for name in rivals(addon, addons) for instance in seen[name]]
-    wanted_modules = (views.states.find_module(name) for name, _ in addon.requires.modules)
+    wanted_modules = (gates.states.find_module(name) for name, _ in addon.requires.modules)
     return GateWorld(
         kubernetes=served.kube_version,
-        namespaces=views.namespaces,
+        namespaces=gates.namespaces,
         instances=candidates,
         installed=installed,
         addons=addons,
-        ready_addons={name for name, cache in seen.items() if any(_is_ready(views, each) for each in cache)},
+        ready_addons={name for name, cache in seen.items() if any(_is_ready(gates, each) for each in cache)},
         kinds=frozenset(served.api_versions),
         modules={state.name: required_module(state) for state in wanted_modules if state and state.on},
         objects=dict(zip(required, problems, strict=True)),
@@ -105,18 +98,18 @@ def problem_of_object(obj: JSON) -> str:
     return "" if health.status == "Current" else health.message or str(health.status)
 
 
-def _is_ready(views: GateViews, instance: Instance) -> bool:
+def _is_ready(gates: InstanceGates, instance: Instance) -> bool:
     """Does it work? An earlier process may have said so last."""
-    known = views.reported.find(instance.unit)
+    known = gates.reported.find(instance.unit)
     works = known.state.is_current if known else instance.status.get("healthy") is True
     return works and not instance.is_deleting
 
 
-async def _problem_of(views: GateViews, wanted: RequiredObject) -> str:
+async def _problem_of(gates: InstanceGates, wanted: RequiredObject) -> str:
     """Why a required object is not ready; empty if it is."""
     try:
-        resource = await views.kinds.resolve(wanted.api_version, wanted.kind)
-        obj = await writes.read(views.client, ObjectRef(resource, wanted.namespace, wanted.name))
+        resource = await gates.kinds.resolve(wanted.api_version, wanted.kind)
+        obj = await writes.read(gates.client, ObjectRef(resource, wanted.namespace, wanted.name))
     except NotFound:
         return MISSING
     except UnknownKind as error:

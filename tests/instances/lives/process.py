@@ -12,12 +12,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from hookrunner import settings as all_settings
+from hookrunner.addons import addon_discovery
 from hookrunner.background import Background
 from hookrunner.convergence import assembly
 from hookrunner.convergence.decisions.module_configuration import configuration
 from hookrunner.engine.assembly import Kube, Parts, assemble_engine
 from hookrunner.hooks.catalog import Catalog
-from hookrunner.instances import addon_offer, instances_assembly
+from hookrunner.instances import instances_assembly
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection
@@ -62,7 +63,7 @@ def connect(client: Client, metrics: Metrics) -> Kube:
 
 async def _start(settings: Settings, parts: Parts, stack: AsyncExitStack) -> None:
     modules = shelf.read(settings.modules)
-    offer = addon_offer.load_offer(settings.addons)
+    offer = addon_discovery.load_offer(settings.addons)
     configured = configuration(settings, modules, parts.kube, offer.shared)
     hook_metrics = HookMetrics(SampleBounds(100, 100), parts.metrics.sample_names())
     built = assemble_engine(settings, parts, hook_metrics, Catalog(()), configured.values)

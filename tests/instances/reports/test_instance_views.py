@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.addons.addon_values import AddonValues
+from hookrunner.addons.addon_discovery import AddonCatalog
 from hookrunner.addons.offered_versions import Offer, OfferedVersion
 from hookrunner.convergence.events import Notices
 from hookrunner.errors import RenderFailed
-from hookrunner.instances.addon_offer import AddonOffer, OfferedAddon
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.instance_registry import LiveUnit
-from hookrunner.instances.reports.instance_views import InstanceViews, InstanceViewSources
+from hookrunner.instances.reports.instance_views import InstanceViews
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.reports.sight import Sight
 from hookrunner.kube.back_off import Outage
@@ -66,7 +65,6 @@ class Site:
 
     world: World
     units: Units = field(default_factory=Units)
-    offered: dict[str, OfferedAddon] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.reported = ReportedInstances(Notices(), self.world.metrics, lambda: 0.0)
@@ -77,8 +75,8 @@ class Site:
             versions = tuple(map(OfferedVersion, installed))
             return Offer(addon.name, addon.component, dict.fromkeys(channels, "1.0"), {}, versions)
 
-        offer = AddonOffer(self.offered, (BAD,))
-        self.views = InstanceViews(InstanceViewSources(self.units, self.reported, offer, read_offer, self.sight))
+        offer = AddonCatalog((ADDON,), (BAD,))
+        self.views = InstanceViews(self.units, self.reported, offer, read_offer, self.sight)
 
 
 @pytest.fixture
@@ -106,7 +104,6 @@ async def test_objects_are_those_that_were_reported_last(site: Site, world: Worl
 
 
 async def test_versions_are_asked_for_with_what_instances_follow_and_have(site: Site, world: World) -> None:
-    site.offered["dns"] = OfferedAddon(ADDON, AddonValues())
     site.units.add(world, instance())
     assert (await site.views.versions("dns", ["next"]))["channels"] == {"next": "1.0"}
     site.reported.take_in(instance(), CURRENT)
@@ -134,7 +131,7 @@ def test_units_are_found_by_addon_and_name(site: Site, world: World) -> None:
         site.units.add(world, seen)
     assert site.views.units("dns", "x") == {"default": UNIT, "other": "dns.other.x"}
     assert (site.views.units("dns", "nope"), site.views.units("web", "x")) == ({}, {})
-    assert (site.views.addons(), site.views.rejected()) == ([], (BAD,))
+    assert (site.views.addons(), site.views.rejected()) == ((ADDON,), (BAD,))
 
 
 async def test_instance_that_never_ran_has_no_values_yet(site: Site, world: World) -> None:

@@ -38,7 +38,7 @@ async def test_object_that_cannot_be_used_is_a_problem_in_words(
             raise error
 
         world.server.get = refuse  # type: ignore[method-assign]
-    assert [*(await look_around(world.views, DNS, await world.site.served.get())).objects.values()] == [problem]
+    assert [*(await look_around(world.gates, DNS, await world.site.served.get())).objects.values()] == [problem]
 
 
 async def test_gates_see_what_their_addon_looks_at_and_nothing_else(make_site: MakeSite) -> None:
@@ -47,12 +47,12 @@ async def test_gates_see_what_their_addon_looks_at_and_nothing_else(make_site: M
     for name, of in (("x", "dns"), ("p", "proxy"), ("o", "other")):
         world.put(name, of)
     await world.start()
-    around = await look_around(world.views, DNS, await world.site.served.get())
+    around = await look_around(world.gates, DNS, await world.site.served.get())
     assert [instance.name for instance in around.instances] == ["x"]
     assert (around.ready_addons, around.modules) == ({"proxy"}, {"cert": RequiredModule(True, "")})
     assert ([*around.objects.values()], around.hidden) == ([""], {})
     world.server.requests.clear()
-    await look_around(world.views, addon("other"), await world.site.served.get())
+    await look_around(world.gates, addon("other"), await world.site.served.get())
     assert world.server.requests == []
 
 
@@ -63,5 +63,5 @@ async def test_addon_that_is_being_deleted_is_not_ready(make_site: MakeSite) -> 
     world.site.work.takes = {"proxy.kube-system.p uninstall": 60.0}
     world.delete("p", "proxy")
     await world.site.reaches("proxy.kube-system.p uninstall")
-    around = await look_around(world.views, world.registry.addons["dns"], await world.site.served.get())
+    around = await look_around(world.gates, world.registry.addons["dns"], await world.site.served.get())
     assert around.ready_addons == set()
