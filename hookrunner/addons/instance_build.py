@@ -48,7 +48,7 @@ class ChosenPackage:
 @dataclass(frozen=True, slots=True)
 class PreparedBuild:
     """An instance with its package, for a cluster with these capabilities. `versions` is what decides about the
-    version; `untested` says why that counts as untested on this cluster, "" if it does not."""
+    version; `untested` is why that counts as untested on this cluster, "" if it does not."""
 
     addon: Addon
     instance: Instance
@@ -73,7 +73,7 @@ class PreparedBuild:
         return instance_values(self.addon, self.instance, self.chosen.version)
 
     def request(self, values: SectionStore, terms: BuildTerms, install: bool = True) -> BuildRequest:
-        """What the objects are made from, with the values as hooks have left them. `install` says that there is no
+        """What the objects are made from, with the values as hooks have left them. `install` means that there is no
         earlier revision. Raises BadValues if templates must not see these values."""
         values.for_helm(self.instance.unit)
         return BuildRequest(

@@ -9,6 +9,7 @@ built nor removed.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import get_args
 
 import orjson
@@ -16,6 +17,7 @@ import orjson
 from hookrunner import redaction
 from hookrunner.addons.written_status import readable
 from hookrunner.errors import BadInput
+from hookrunner.file_schemas import as_fields
 from hookrunner.model.addons import Addon, CommonFields, DeletionPolicy, Instance, UpdatePolicy, unit_name
 from hookrunner.options import duration
 from hookrunner.packages.names import LONGEST_NAME, is_channel, is_version, shown
@@ -116,18 +118,10 @@ _RULES: Mapping[str, tuple[Callable[[str], bool], str]] = {
 
 def parse_fields(document: Mapping[str, JSON], defaults: CommonFields) -> CommonFields:
     """The common fields of a document without problems; those that it does not set have their default."""
-    timeout = document.get("timeout")
-    return CommonFields(
-        version=document.get("version") or defaults.version,
-        channel=document.get("channel") or defaults.channel,
-        patches=tuple(document.get("patches") or ()),
-        update_policy=document.get("updatePolicy", defaults.update_policy),
-        rollback_on_failure=document.get("rollbackOnFailure", defaults.rollback_on_failure),
-        timeout=duration(timeout) if timeout else defaults.timeout,
-        adopt=document.get("adopt", defaults.adopt),
-        suspend=document.get("suspend", defaults.suspend),
-        deletion_policy=document.get("deletionPolicy", defaults.deletion_policy),
-    )
+    given = {name: value for name, value in document.items() if value != ""}
+    if "timeout" in given:
+        given["timeout"] = duration(given["timeout"])
+    return replace(defaults, **as_fields(given))
 
 
 def read_instance(addon: Addon, document: JSON) -> Instance:

@@ -8,7 +8,7 @@ For people and tools; an instance's version is chosen by `version_resolver.py`.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hookrunner.errors import PackageError
@@ -37,8 +37,7 @@ class OfferedVersion:
 
     def as_json(self) -> JSON:
         """As a document; `problem` only if there is one."""
-        row = {"version": self.version, "kubernetes": self.kubernetes, "digest": self.digest, "fits": self.fits}
-        return row | ({"problem": self.problem} if self.problem else {})
+        return {key: value for key, value in asdict(self).items() if value or key != "problem"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +52,7 @@ class Offer:
 
     def as_json(self) -> JSON:
         """As a document."""
-        return {
-            "addon": self.addon,
-            "component": self.component,
-            "channels": self.channels,
-            "problems": self.problems,
-            "versions": [version.as_json() for version in self.versions],
-        }
+        return asdict(self) | {"versions": [version.as_json() for version in self.versions]}
 
 
 async def read_offer(

@@ -63,7 +63,7 @@ def resolve_version(request: VersionRequest, channel: Channel | PackageError) ->
     cannot be read; then the version that was installed from it stays."""
     fields = request.fields
     if fields.version:
-        digest = "" if isinstance(channel, PackageError) else _pinned(channel, request, fields.version)
+        digest = "" if isinstance(channel, PackageError) else pinned_digest(channel, request.component, fields.version)
         wanted = ResolvedVersion(fields.version, digest=digest)
     else:
         followed = _follow(request, channel)
@@ -147,16 +147,12 @@ def _keep(request: VersionRequest, channel: Channel | PackageError) -> ResolvedV
         with suppress(PackageError, ValueError):
             available = choose_entry(channel, request.component, request.kubernetes).version
     other = available if available != version else ""
-    return ResolvedVersion(version, channel.name, _pinned(channel, request, version), other)
+    return ResolvedVersion(version, channel.name, pinned_digest(channel, request.component, version), other)
 
 
 def _unread(request: VersionRequest, error: PackageError) -> ResolvedVersion:
     """The installed version: a source that is down does not affect what runs, and its settings may still change."""
     return ResolvedVersion(request.installed, request.fields.channel, unread=str(error))
-
-
-def _pinned(channel: Channel, request: VersionRequest, version: str) -> str:
-    return pinned_digest(channel, request.component, version)
 
 
 def _refused_downgrade(request: VersionRequest, version: str) -> AddonObstacle | None:

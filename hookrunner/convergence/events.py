@@ -14,7 +14,6 @@ from typing import Protocol
 
 from hookrunner.controllers.event_recorder import EventPace, EventRecorder, EventSource, ObjectEvent, StateEvent
 from hookrunner.model.resources import ObjectReference
-from hookrunner.waits import Notifier
 
 GATHERED = 1.0
 """Seconds in which notices of one subject and reason are gathered: a hundred deleted objects are one Event."""
@@ -45,11 +44,10 @@ class Notices:
 
     def __init__(self) -> None:
         self._notices: deque[Notice] = deque(maxlen=_MOST)
-        self._published = Notifier()
         self._objects: dict[str, ObjectReference] = {}
         self._ended: set[str] = set()
-        self._is_news = False
-        """Was anything published or ended since the last batch?"""
+        self._news = asyncio.Event()
+        """Set if anything was published or has ended since the last batch."""
 
     def begin(self, subject: str, about: ObjectReference) -> None:
         """A subject is this object, which is new, or another one than before."""
@@ -59,7 +57,7 @@ class Notices:
     def end(self, subject: str) -> None:
         """It is gone. Its last notices may still be written."""
         self._ended.add(subject)
-        self._wake()
+        self._news.set()
 
     def about(self, subject: str) -> ObjectReference | None:
         """The object that Events of a subject are about, None for the ConfigMap."""
@@ -78,19 +76,15 @@ class Notices:
     def publish(self, notice: Notice) -> None:
         """Add a notice."""
         self._notices.append(notice)
-        self._wake()
+        self._news.set()
 
     async def next_batch(self) -> list[Notice]:
         """All that were not read yet, as soon as there is one; none if only a subject has ended."""
-        while not self._is_news:
-            await self._published.next()
-        notices, self._is_news = list(self._notices), False
+        await self._news.wait()
+        self._news.clear()
+        notices = list(self._notices)
         self._notices.clear()
         return notices
-
-    def _wake(self) -> None:
-        self._is_news = True
-        self._published.notify()
 
 
 class EventSubject(Protocol):
@@ -132,9 +126,6 @@ class EventWriter:
         if about := self._notices.about(notice.subject):
             self._recorder.record(about, _COMPONENT, event)
         else:
-            self._recorder.record(self._config_map, _COMPONENT, event, topic=notice.subject)
-
-    @property
-    def _config_map(self) -> ObjectReference:
-        config = self._config
-        return ObjectReference("v1", "ConfigMap", config.namespace, config.name, config.uid)
+            config = self._config
+            about = ObjectReference("v1", "ConfigMap", config.namespace, config.name, config.uid)
+            self._recorder.record(about, _COMPONENT, event, topic=notice.subject)

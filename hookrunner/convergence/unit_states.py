@@ -5,7 +5,7 @@
     for unit in await feed.next_batch(): ...            # those that have changed, and not all of several hundred
 
 A reader gets each name once, however often the unit has changed since it looked last, so it has to read what holds now.
-A name says only that something may be new. The unit may be gone when the reader comes to it.
+A name means only that something may be new. The unit may not exist any more when the reader comes to it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
