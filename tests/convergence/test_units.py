@@ -254,13 +254,13 @@ UNTIL_EVENTS_ARE_FORGOTTEN = 3660
 """Seconds: repetitions of an Event are counted for an hour."""
 
 
-def count(site: Site) -> dict[str, int]:
+def count(site: Site) -> Counter[str]:
     """What lives: objects by class, tasks, shared watches, queues, hooks, series of metrics, open files."""
     gc.collect()
     objects = Counter(name for thing in gc.get_objects() if (name := type(thing).__name__) in LIVING)
     others = {"tasks": len(asyncio.all_tasks()), "watches": len(site.streams), "queues": len([*site.queues])}
     others |= {"hooks": len(site.engine.hooks), "samples": site.metrics.exposition().count(b"\n")}
-    return {**objects, **others, "descriptors": len([*Path("/proc/self/fd").iterdir()])}
+    return Counter({**objects, **others, "descriptors": len([*Path("/proc/self/fd").iterdir()])})
 
 
 def grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
