@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from hookrunner.releases.manifest_applier import changed, without_dependent
 from hookrunner.releases.manifest_objects import ReleaseId, object_id
-from hookrunner.releases.pending_objects import changed, without_dependent
 from tests.releases.wants import configmap
 
 RELEASE = ReleaseId("r", "default")
