@@ -24,7 +24,6 @@ from hookrunner import log
 from hookrunner.errors import Denied, NotFound
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import Adoption, KeptObject, ReleaseOptions
-from hookrunner.model.resources import Resource
 from hookrunner.releases.crds import wait_for_serving
 from hookrunner.releases.manifest_objects import (
     CRD,
@@ -32,16 +31,15 @@ from hookrunner.releases.manifest_objects import (
     ObjectId,
     ReleaseId,
     object_id,
-    owned,
     stages,
 )
-from hookrunner.releases.objects.object_marks import with_marks
 from hookrunner.releases.objects.object_owners import ReleaseOwners
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, explain_rights
 from hookrunner.releases.objects.object_writer import (
     ObjectWrite,
     ObjectWriter,
     WriteResult,
+    order_of,
 )
 from hookrunner.releases.objects.stage_runner import OBJECTS_AT_ONCE, StageProgress, run_stage
 from kubetypes import json_values
@@ -90,7 +88,7 @@ class ManifestApplier:
         do."""
         async with self._turn:
             resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
-            return await self._write(replace(_order(resource, obj, identity, last, options), dry_run=dry_run))
+            return await self._write(replace(order_of(resource, obj, identity, last, options), dry_run=dry_run))
 
     async def apply(
         self,
@@ -202,16 +200,6 @@ def _as_wanted(last: Mapping[ObjectId, JSON], wanted: Collection[ObjectId]) -> d
     """Objects of the last manifest by the wanted ids: the API version of an object may have changed."""
     before = {target.lasting: obj for target, obj in last.items()}
     return {target: before[target.lasting] for target in wanted if target.lasting in before}
-
-
-def _order(
-    resource: Resource, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions
-) -> ObjectWrite:
-    """The order to write an object of a manifest; `last` is the same in our last manifest."""
-    body = with_marks(owned(obj, resource, identity), options.marks)
-    before = last and with_marks(owned(last, resource, identity), options.marks)
-    unpatched = options.without_patches(resource, body["metadata"])
-    return ObjectWrite(resource, body, identity, before, options, unpatched=unpatched)
 
 
 def changed(

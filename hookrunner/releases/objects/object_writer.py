@@ -1,6 +1,6 @@
 """Writes one object of a release: creates, applies, recreates, adopts or deletes it.
 
-    result = await ObjectWriter(client, owners).write(ObjectWrite(resource, obj, identity, last, options))
+    result = await ObjectWriter(client, owners).write(order_of(resource, obj, identity, last, options))
 
 A new object is created by POST, which fails if another client was first, so that nothing can change between the check
 of the owner and the write. Such a creation counts as an update by `helm`, because the API server has no way to apply
@@ -30,6 +30,7 @@ from hookrunner.releases.manifest_objects import (
     ReleaseId,
     has_no_foreign_fields,
     is_marked,
+    owned,
     owner_of,
     to_applied,
     was_written,
@@ -44,6 +45,7 @@ from hookrunner.releases.objects.object_marks import (
     is_adopted,
     is_ignored,
     with_live_owner,
+    with_marks,
 )
 from hookrunner.releases.objects.object_owners import Adopter, ReleaseOwners, check_unowned
 from hookrunner.releases.objects.object_remover import delete_object
@@ -116,6 +118,16 @@ class ObjectWrite:
         """The adoption, to be reported."""
         owner = owner_of(metadata)
         return Adoption(self.name, str(owner) if owner else "")
+
+
+def order_of(
+    resource: Resource, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions
+) -> ObjectWrite:
+    """The order to write an object of a manifest; `last` is the same in our last manifest."""
+    body = with_marks(owned(obj, resource, identity), options.marks)
+    before = last and with_marks(owned(last, resource, identity), options.marks)
+    unpatched = options.without_patches(resource, body["metadata"])
+    return ObjectWrite(resource, body, identity, before, options, unpatched=unpatched)
 
 
 class ObjectWriter:
