@@ -128,7 +128,7 @@ class InstanceBuild:
         """The digest of package, patches, values and, if a template reads them, capabilities. Raises BadValues,
         BadChart, RenderFailed."""
         chosen, request = self.prepared.chosen, self.prepared.request(self.tools.store, self.tools.terms)
-        return ReleaseInputs(build_digest(request), looks_up(chosen.package, chosen.directory))
+        return ReleaseInputs(build_digest(request), request.values, looks_up(chosen.package, chosen.directory))
 
     async def render(self, is_first: bool) -> RenderedChart:
         """The objects. Raises BadValues, BadChart, RenderFailed, KubeError; RunBlocked if one of them needs a newer

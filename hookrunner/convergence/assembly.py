@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from hookrunner import log
 from hookrunner.background import Background
@@ -51,6 +52,7 @@ from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.section_store import SectionStore
 
 _log = log.get("config")
+_Change = TypeVar("_Change")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +70,13 @@ def connect(world: UnitWorld, steps: Steps, rules: TurnRules) -> ConvergenceCore
     """Put these together, and open the queues of modules."""
     states, parts = world.states, world.parts
     runner = UnitRunner(parts, world.definitions, world.planners, world.metrics)
-    tasks = UnitTasks(states, (runner, UnitRemover(parts)), world.queues, world.metrics, world.clock)
+    tasks = UnitTasks(states, (runner.run, UnitRemover(parts).run), world.queues, world.metrics, world.clock)
     turns = TurnDispatcher(states, tasks, rules)
     converge = Converge(states, tasks, steps, turns, world.engine)
-    for state in states:
+    for state in states.modules:
         world.engine.open(own_queue(state.name), tasks.carry_out)
     units = Units(world, runner, tasks, converge)
-    return ConvergenceCore(tasks, turns, converge, UnitRequests(states, converge, turns, tasks), units)
+    return ConvergenceCore(tasks, turns, converge, UnitRequests(states, converge, turns.give, tasks), units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,32 +142,40 @@ class Convergence:
         """Begin with the first converge."""
         core, requests, helm = self._core, self._core.requests, self._helm
         core.converge.request(OPERATOR_STARTUP, at_once=False)
-        config = ConfigReactions(requests, self._decisions, self.releases)
+        config = ConfigReactions(requests, self._decisions, helm.renderer.prewarm)
         cluster = ClusterReactions(requests, self.releases)
         tasks: dict[str, Callable[[], Awaitable[None]]] = {
             "converge": core.converge.keep,
             "turns of modules": core.turns.dispatch,
             "edits": config.follow_edits,
             "enabled scripts": config.follow_scripts,
-            "changed values": lambda: config.follow_values(built.executor),
+            "changed values": _follow(config.follow_values, built.executor.changes),
             "changed flags": lambda: config.follow_flags(self._configured.values.flagged),
             "snapshots for modules": lambda: cluster.follow_snapshots(built.engine.progress),
             "events": self._events.post,
             "objects of releases": self.releases.tracker.keep,
-            "drift": lambda: cluster.follow_drift(helm.drift.findings()),
-            "records that cannot be read": lambda: cluster.follow_unreadable(helm.releases),
+            "drift": _follow(cluster.follow_drift, helm.drift.findings),
+            "records that cannot be read": _follow(cluster.follow_unreadable, helm.releases.watch_unreadable),
             "capabilities": lambda: cluster.follow_capabilities(helm.capabilities),
             "served CRDs": lambda: helm.capabilities.follow(0),
             "served APIServices": lambda: helm.capabilities.follow(1),
         }
         for source in self._configured.sources:
-            tasks[f"watch {source}"] = partial(config.follow_config, source)
-            tasks[f"grace of {source}"] = partial(config.follow_grace, source)
-        for namespace in {helm.namespace, *(state.unit.namespace for state in self.states)} - {""}:
-            tasks[f"records in {namespace}"] = partial(cluster.follow_records, helm.releases, namespace)
+            tasks[f"watch {source}"] = _follow(config.follow_config, source.states)
+            tasks[f"grace of {source}"] = _follow(config.follow_config, source.ends)
+        for namespace in {helm.namespace, *(state.unit.namespace for state in self.states.modules)} - {""}:
+            watch = partial(helm.releases.watch_changes, namespace)
+            tasks[f"records in {namespace}"] = _follow(cluster.follow_records, watch)
         for name, follow in tasks.items():
             # What the cluster does not serve is not followed.
             background.keep(name, follow, ends=name.startswith("served "))
+
+
+def _follow(
+    follow: Callable[[AsyncIterator[_Change]], Awaitable[None]], changes: Callable[[], AsyncIterator[_Change]]
+) -> Callable[[], Awaitable[None]]:
+    """Follows changes, each time that it is called, which is once more after a crash."""
+    return lambda: follow(changes())
 
 
 @asynccontextmanager
@@ -200,7 +210,7 @@ class _Assembler:
         decisions = self._decisions(lambda: tasks.activation)
         planner = self._planner(decisions)
         planners = Planners(planner)
-        releases = ReleaseReconciler(self._helm, planners, store, parts.metrics, self._settings.modules.concurrency)
+        releases = ReleaseReconciler(self._helm, planners, parts.metrics, self._settings.modules.concurrency)
         hooks = _hooks(self._settings, parts, built, states, self._compiled)
         webhooks = ModuleWebhooks(states, hooks, built.declared, registrar, certain)
         world = UnitWorld(
@@ -292,7 +302,7 @@ def _hooks(settings: Settings, parts: Parts, built: Assembly, states: UnitStates
     async def load_unit(unit: Unit) -> catalog.Catalog:
         return await (shared if unit.hooks_of else own)(unit)
 
-    return UnitHooks(load_unit, built.engine, built.activator, built.inline_runs, compiled)
+    return UnitHooks(load_unit, built.engine, built.activator, built.inline_runs.run, compiled)
 
 
 def _definitions(kube: Kube, modules: ModulesSettings, helm: Helm) -> UnitDefinitions:

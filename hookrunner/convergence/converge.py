@@ -211,7 +211,7 @@ class Converge:
 
     async def _delete(self, cause: str) -> None:
         """Delete what is off and still installed, the heaviest first. One that fails or hangs holds up no other."""
-        going = [state for state in self._states if state.choice is Choice.OFF and state.live]
+        going = [state for state in self._states.modules if state.choice is Choice.OFF and state.live]
         await self._steps.prepare_deletions(going)
         for state in reversed(going):
             self._tasks.request_deletion(state, cause)

@@ -1,21 +1,15 @@
 """What happens to modules between rounds: the configuration changes, hooks change values, objects drift, other clients
 write records, the cluster serves something new."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice
 from hookrunner.convergence.seams import (
-    ConfigEnds,
-    ConfigStates,
     EditDecisions,
-    GivesTurns,
-    Prewarmed,
-    RecordChanges,
-    Retries,
     Rounds,
+    RunRequests,
     ServedKinds,
-    ValueChanges,
     WatchedReleases,
 )
 from hookrunner.convergence.unit_states import UnitStates
@@ -46,12 +40,18 @@ are kept to go back to (`--helm-history-max`)."""
 
 
 class UnitRequests:
-    """The three ways to have modules run: all of them in a round, one in its turn, one at once."""
+    """The three ways to have modules run: all of them in a round, some in their turns, one at once."""
 
-    def __init__(self, states: UnitStates, converge: Rounds, turns: GivesTurns, tasks: Retries) -> None:
+    def __init__(
+        self,
+        states: UnitStates,
+        converge: Rounds,
+        give_turns: Callable[[Sequence[UnitState], str], None],
+        tasks: RunRequests,
+    ) -> None:
         self.states = states
         self.converge = converge
-        self.turns = turns
+        self.give_turns = give_turns
         self.tasks = tasks
 
     def run_again(self, state: UnitState, cause: str) -> None:
@@ -62,36 +62,27 @@ class UnitRequests:
 
 class ConfigReactions:
     """Reacts to edits of the ConfigMap and the Secret, and to hooks that change values or flags. Each `follow_…` runs
-    until cancelled."""
+    until cancelled. `prewarm` says that something will be rendered soon."""
 
-    def __init__(self, requests: UnitRequests, decisions: EditDecisions, releases: Prewarmed) -> None:
+    def __init__(self, requests: UnitRequests, decisions: EditDecisions, prewarm: Callable[[], None]) -> None:
         self._states = requests.states
         self._requests = requests
         self._decisions = decisions
         self._configuration = decisions.configuration
-        self._releases = releases
+        self._prewarm = prewarm
         self._edits = Batches[str](AT_ONCE, WITHIN)
         self._scripted = Batches[str](AT_ONCE, WITHIN)
         self._causes: dict[str, str] = {}
 
-    async def follow_config(self, source: ConfigStates) -> None:
-        """Adopt what is in one of the two objects that users write."""
-        async for _ in source.states():
-            await self._adopt()
-
-    async def follow_grace(self, source: ConfigEnds) -> None:
-        """Adopt that one of them is missing for longer than its grace."""
-        async for _ in source.ends():
-            await self._adopt()
-
-    async def _adopt(self) -> None:
-        await self._configuration.read_ahead()
-        edit = self._configuration.adopt()
-        if edit.is_first:
-            self._requests.converge.wake_hooks()
-        if edit.changed and self._requests.converge.converged.is_set():
-            self._releases.prewarm()
-        self._edits.add(edit.changed | ({GLOBAL} if edit.is_decisive else set()))
+    async def follow_config(self, contents: AsyncIterator[object]) -> None:
+        """Have edits adopted: of what is in one of the two objects that users write, or that it is missing for longer
+        than its grace. `contents` yields at each of them."""
+        async for edit in self._configuration.edits(contents):
+            if edit.is_first:
+                self._requests.converge.wake_hooks()
+            if edit.changed and self._requests.converge.converged.is_set():
+                self._prewarm()
+            self._edits.add(edit.changed | ({GLOBAL} if edit.is_decisive else set()))
 
     async def follow_edits(self) -> None:
         """Run what was edited: one module, or all of them for a global value or a flag."""
@@ -101,19 +92,20 @@ class ConfigReactions:
                 self._requests.converge.request("KubeConfig-Changed", at_once=True)
                 continue
             cause = "KubeConfig-Changed-Modules"
-            edited = filter(None, map(self._states.of_key, sorted(changed)))
-            self._requests.turns.give([state for state in edited if not self._ask_script_first(state, cause)], cause)
+            edited = [state for state in self._states.modules if state.unit.key in changed]
+            self._requests.give_turns([state for state in edited if not self._ask_script_first(state, cause)], cause)
 
     async def follow_scripts(self) -> None:
         """Ask the `enabled` scripts of modules whose own config has changed, then run those that stay on. Other modules
         do not wait for a script that hangs."""
         while True:
-            for state in filter(None, map(self._states.of_key, sorted(await self._scripted.next_batch()))):
+            keys = await self._scripted.next_batch()
+            for state in [state for state in self._states.modules if state.unit.key in keys]:
                 cause = self._causes.pop(state.unit.key, "")
                 if await self._decisions.contradicts(state):
                     self._requests.converge.request("KubeConfig-Changed", at_once=True)
                 elif cause:
-                    self._requests.turns.give([state], cause)
+                    self._requests.give_turns([state], cause)
 
     def _ask_script_first(self, state: UnitState, cause: str) -> bool:
         """Must the module's `enabled` script be asked before it runs? Then it is, and the module runs afterwards if
@@ -134,9 +126,9 @@ class ConfigReactions:
             if self._requests.converge.has_decided and self._configuration.has_changed_flags():
                 self._requests.converge.request("ReloadAll-After-GlobalHookDynamicUpdate", at_once=True)
 
-    async def follow_values(self, executions: ValueChanges) -> None:
+    async def follow_values(self, changes: AsyncIterator[ValuesChanged]) -> None:
         """Run modules whose values were changed by hooks, or all for global values."""
-        async for change in executions.changes():
+        async for change in changes:
             self._react_to_values(change)
 
     def _react_to_values(self, change: ValuesChanged) -> None:
@@ -172,9 +164,9 @@ class ClusterReactions:
                 cause = "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected"
                 self._requests.run_again(state, cause)
 
-    async def follow_records(self, releases: RecordChanges, namespace: str) -> None:
-        """Run modules about whose releases another client has written something."""
-        async for name in releases.watch_changes(namespace):
+    async def follow_records(self, changed: AsyncIterator[str]) -> None:
+        """Run modules about whose releases, which are named, another client has written something."""
+        async for name in changed:
             state = self._states.get(name)
             if state and state.on:
                 _log.warn("release modified by another client, reconciling", **state.unit.fields)
@@ -182,9 +174,10 @@ class ClusterReactions:
                 self._states.notices.publish(Notice(name, "ReleaseChanged", message))
                 self._requests.run_again(state, "HelmReleaseUnexpectedStatus")
 
-    async def follow_unreadable(self, releases: RecordChanges) -> None:
-        """Report records that cannot be read. If it is that of what is deployed, all of it is applied again."""
-        async for name, problem in releases.watch_unreadable():
+    async def follow_unreadable(self, found: AsyncIterator[tuple[str, str]]) -> None:
+        """Report records that cannot be read, of a release each with the problem. If it is that of what is deployed,
+        all of it is applied again."""
+        async for name, problem in found:
             self._states.notices.publish(Notice(name, "RecordUnreadable", problem))
             if (state := self._states.get(name)) and await self._releases.is_broken(state):
                 self._requests.run_again(state, "HelmReleaseUnreadable")

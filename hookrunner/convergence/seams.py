@@ -2,11 +2,10 @@
 something that remembers. The methods are described where they are implemented."""
 
 from asyncio import Event
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from hookrunner.convergence.decisions.configuration import Edit
-from hookrunner.engine.hook_executor import ValuesChanged
 from hookrunner.engine.run_deadlines import RunDeadlines
 from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.model.releases import Capabilities, ObjectDrift
@@ -25,12 +24,6 @@ class Rounds(Protocol):
     def wake_hooks(self) -> None: ...
 
 
-class GivesTurns(Protocol):
-    """Turns between rounds: `turns.TurnDispatcher`."""
-
-    def give(self, states: Iterable[UnitState], cause: str) -> None: ...
-
-
 class RoundTurns(Protocol):
     """Turns in a round: `turns.TurnDispatcher`."""
 
@@ -41,15 +34,9 @@ class RoundTurns(Protocol):
 
 
 class RunRequests(Protocol):
-    """Requests for runs: `runs.unit_tasks.UnitTasks`."""
+    """Requests for runs, and the end of back-offs: `runs.unit_tasks.UnitTasks`."""
 
     def now(self) -> float: ...
-    def request(self, state: UnitState, cause: str) -> None: ...
-
-
-class Retries(Protocol):
-    """The same, and the end of back-offs."""
-
     def request(self, state: UnitState, cause: str) -> None: ...
     def retry_now(self, name: str) -> None: ...
 
@@ -68,8 +55,7 @@ class RoundTasks(Protocol):
 class Edits(Protocol):
     """What users configure: `decisions.configuration.UserConfiguration`."""
 
-    async def read_ahead(self) -> None: ...
-    def adopt(self) -> Edit: ...
+    def edits(self, contents: AsyncIterator[object]) -> AsyncIterator[Edit]: ...
     def has_changed_flags(self) -> bool: ...
 
 
@@ -148,12 +134,6 @@ class EarlierReleases(Protocol):
     async def clean_up(self) -> None: ...
 
 
-class Prewarmed(Protocol):
-    """Something will be rendered soon: `runs.release_reconciler.ReleaseReconciler`."""
-
-    def prewarm(self) -> None: ...
-
-
 class WatchedReleases(Protocol):
     """Releases between runs: `runs.release_reconciler.ReleaseReconciler`."""
 
@@ -170,13 +150,6 @@ class ForgetfulExecutor(Protocol):
     async def forget_module(self, module: str) -> None: ...
 
 
-class RecordChanges(Protocol):
-    """What other clients do to records: `releases.releases.Releases`."""
-
-    def watch_changes(self, namespace: str) -> AsyncIterator[str]: ...
-    def watch_unreadable(self) -> AsyncIterator[tuple[str, str]]: ...
-
-
 class ServedNow(Protocol):
     """What the cluster serves: `kube.discovery.ClusterCapabilities`."""
 
@@ -187,21 +160,3 @@ class ServedKinds(ServedNow, Protocol):
     """The same, and when it changes."""
 
     def changes(self) -> AsyncIterator[Capabilities]: ...
-
-
-class ValueChanges(Protocol):
-    """`engine.hook_executor.HookExecutor`."""
-
-    def changes(self) -> AsyncIterator[ValuesChanged]: ...
-
-
-class ConfigStates(Protocol):
-    """`decisions.config_object.ConfigObject`."""
-
-    def states(self) -> AsyncIterator[object]: ...
-
-
-class ConfigEnds(Protocol):
-    """The same: what is missing for too long."""
-
-    def ends(self) -> AsyncIterator[object]: ...

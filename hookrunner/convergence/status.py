@@ -97,7 +97,7 @@ class ModulesStatus:
         """All modules in their order, then the directories that cannot be one."""
         refused, failing = self._more.decisions.configuration.refused, failing_hooks(self._queues)
         rows = list[ModuleDump]()
-        for state in self._states:
+        for state in self._states.modules:
             section, fails = str(refused.get(state.unit.key, "")), failing.get(state.name, "")
             rows.append(_row(state, section, fails, self._more))
         return [*rows, *map(_rejected_row, self._more.rejected)]
@@ -113,7 +113,7 @@ class ModulesStatus:
         failing = failing_hooks(self._queues)
         if lacking := self._more.compiled.shared:
             yield f"{GLOBAL}: {lacking}"
-        for state in self._states:
+        for state in self._states.modules:
             if not state.error and (lacking := self._more.compiled.lacking(state)):
                 yield f"{state.name}: {lacking}"
             if text := reason(state) or failing.get(state.name) or _unmet(state) or work(state, _LONG):
@@ -267,7 +267,7 @@ class ModuleGauges:
         metrics.module_drift.from_function(self._drifted)
 
     def _infos(self) -> _Samples:
-        for state in self._states:
+        for state in self._states.modules:
             yield (state.name, _word(state.on), _word(state.module.traits.critical)), 1
 
     def _enabled(self) -> _Samples:
@@ -276,7 +276,7 @@ class ModuleGauges:
                 yield (state.name, version), 1
 
     def _maintained(self) -> _Samples:
-        for state in self._states:
+        for state in self._states.modules:
             if self._decisions.configuration.is_maintained(state.unit.key):
                 yield (state.name, "NoResourceReconciliation"), 1
 
@@ -286,17 +286,17 @@ class ModuleGauges:
             yield (*hook.owner, hook.label), hook.config.count
 
     def _phases(self) -> _Samples:
-        for state in self._states:
+        for state in self._states.modules:
             if state.live or state.decision.choice is not Choice.OFF:
                 yield (state.name, state.phase, _brief(state)), 1
 
     def _successes(self) -> _Samples:
-        for state in self._states:
+        for state in self._states.modules:
             if state.last_success:
                 yield (state.name,), state.last_success
 
     def _drifted(self) -> _Samples:
-        for state in self._states:
+        for state in self._states.modules:
             yield (state.name,), len(self._releases.drift(state))
 
     def _errors(self) -> _Samples:

@@ -150,7 +150,7 @@ class TurnDispatcher:
 
     def open(self, cause: str) -> None:
         """The round has come to the runs of modules: each of them waits for its turn."""
-        for state in self._states:
+        for state in self._states.modules:
             state.await_turn()
         self._given.clear()
         self._is_open, self._cause = True, cause

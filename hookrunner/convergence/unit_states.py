@@ -8,7 +8,7 @@ A reader gets each name once, however often the unit has changed since it looked
 A name means only that something may be new. The unit may not exist any more when the reader comes to it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from weakref import WeakSet
 
 from hookrunner.convergence.events import Notices
@@ -45,7 +45,7 @@ class UnitChanges:
 
 
 class UnitStates:
-    """All modules, in the order of their weights, and beside them the instances of addons; names find both. `changed`
+    """`modules` in the order of their weights, and beside them the instances of addons; names find both. `changed`
     wakes those that wait for a change of one of them, `unit_changes` says of which; `notices` has what users should
     hear."""
 
@@ -53,15 +53,10 @@ class UnitStates:
         self.changed = Notifier()
         self.unit_changes = UnitChanges()
         self.notices = Notices()
-        self._states: Mapping[str, ModuleState] = {module.name: ModuleState(module) for module in modules}
-        self._by_key = {state.unit.key: state for state in self._states.values()}
+        self.modules = tuple(map(ModuleState, modules))
+        self._states: Mapping[str, ModuleState] = {state.name: state for state in self.modules}
+        self._by_key = {state.unit.key: state for state in self.modules}
         self._instances: dict[str, UnitState] = {}
-
-    def __iter__(self) -> Iterator[ModuleState]:
-        return iter(self._states.values())
-
-    def __len__(self) -> int:
-        return len(self._states)
 
     def __getitem__(self, name: str) -> UnitState:
         return self._states[name] if name in self._states else self._instances[name]
@@ -103,7 +98,7 @@ class UnitStates:
     @property
     def units(self) -> tuple[UnitState, ...]:
         """All modules, then all instances of addons."""
-        return *self._states.values(), *self._instances.values()
+        return *self.modules, *self._instances.values()
 
     def of_key(self, key: str) -> ModuleState | None:
         """The module with that section of values, else None."""
@@ -112,4 +107,4 @@ class UnitStates:
     @property
     def enabled(self) -> list[ModuleState]:
         """The modules that should run."""
-        return [state for state in self if state.on]
+        return [state for state in self.modules if state.on]

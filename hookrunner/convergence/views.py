@@ -133,7 +133,7 @@ class ModuleViews:
 
     def graph(self, form: GraphForm) -> str:
         """What waits for what, with the present decisions."""
-        states = list(self._sources.states)
+        states = self._sources.states.modules
         drawn = graph.Graph([s.module for s in states], {s.name: s.decision for s in states})
         return {"text": graph.text, "mermaid": graph.mermaid, "dot": graph.dot}[form](drawn)
 

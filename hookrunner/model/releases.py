@@ -63,10 +63,12 @@ class HelmHook:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseInputs:
-    """The digest of everything from which a release is made. With `looks_up` the result depends on objects in the
-    cluster too, so that only the rendered manifest says whether it has changed."""
+    """The digest of everything from which a release is made, and the values, as its record keeps them. With `looks_up`
+    the result depends on objects in the cluster too, so that only the rendered manifest says whether it has changed.
+    """
 
     digest: str
+    values: JSON = field(compare=False)
     looks_up: bool = False
 
 

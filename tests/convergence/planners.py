@@ -27,9 +27,10 @@ class FakeBuild:
     rendered: int = 0
     unmatched: tuple[str, ...] = ()
     unpatched: dict[tuple[str, ...], JSON] = field(default_factory=dict)
+    values: JSON = None
 
     async def read_inputs(self) -> ReleaseInputs:
-        return ReleaseInputs(self.digest, self.looks_up)
+        return ReleaseInputs(self.digest, self.values, self.looks_up)
 
     async def render(self, is_first: bool) -> RenderedChart:
         self.rendered += 1

@@ -245,7 +245,7 @@ class Site:
         enabling = BindingActivator(monitors, schedules, jq, metrics, clock)
         self.engine = Engine(NoHookRuns(), enabling, queues, gate, background)
         self.engine.start([], monitors, schedules)
-        hooks_ = UnitHooks(self._load, self.engine, enabling, HooksAtWork(self.work), CompiledHooks(Notices()))
+        hooks_ = UnitHooks(self._load, self.engine, enabling, HooksAtWork(self.work).run, CompiledHooks(Notices()))
         declared = ReviewDeclarations((), UnaskedReviewer(), lacking=False)
         webhooks = ModuleWebhooks(self.states, hooks_, declared, Cluster(declared), True)
         extenders = Extenders(EXTENDERS, {}, {}, NoScripts())
@@ -267,7 +267,7 @@ class Site:
         )
         core = connect(world, StepsAlone(self.decisions), TurnRules(30.0, strict))
         self.tasks, self.converge, self.units, self._turns = core.tasks, core.converge, core.units, core.turns
-        self.reactions = ConfigReactions(core.requests, self.decisions, self.releases)
+        self.reactions = ConfigReactions(core.requests, self.decisions, self.releases.prewarm)
         self.cluster_reactions = ClusterReactions(core.requests, self.releases)
         self.store, self.queues = store, queues
 
@@ -278,7 +278,7 @@ class Site:
         self.converge.request(OPERATOR_STARTUP, at_once=False)
         self.background.keep("converge", self.converge.keep)
         self.background.keep("turns", self._turns.dispatch)
-        self.background.keep("config", lambda: self.reactions.follow_config(self.config))
+        self.background.keep("config", lambda: self.reactions.follow_config(self.config.states()))
         self.background.keep("edits", self.reactions.follow_edits)
         self.background.keep("scripts", self.reactions.follow_scripts)
         self.background.keep("capabilities", lambda: self.cluster_reactions.follow_capabilities(self.served))

@@ -1,6 +1,7 @@
 """What causes a round, a turn or a run of a module, and what causes nothing."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from dataclasses import replace
 from typing import Any
@@ -52,6 +53,8 @@ class GivenTurns:
 class Runs:
     """Remembers `run <module> <cause>` and `retry <module>`."""
 
+    now = staticmethod(time.monotonic)
+
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
 
@@ -64,12 +67,12 @@ class Runs:
 
 class Edited:
     def __init__(self) -> None:
-        self.edits: list[Edit] = []
+        self.coming: list[Edit] = []
         self.flags_differ = False
 
-    async def read_ahead(self) -> None: ...
-    def adopt(self) -> Edit:
-        return self.edits.pop(0)
+    async def edits(self, contents: AsyncIterator[object]) -> AsyncIterator[Edit]:
+        async for _ in contents:
+            yield self.coming.pop(0)
 
     def has_changed_flags(self) -> bool:
         return self.flags_differ
@@ -132,13 +135,13 @@ class World:
     def __init__(self) -> None:
         self.seen: list[str] = []
         self.states = UnitStates([replace(module(name, 1), script=NOWHERE) for name in "abc"])
-        for state in self.states:
+        for state in self.states.modules:
             state.decide(Decision(Choice.ON))
             state.request(0.0)
         self.edited = Edited()
         self.rounds, self.decided, self.charts = Rounds(self.seen), Decided(self.edited, self.seen), Charts(self.seen)
-        self.requests = UnitRequests(self.states, self.rounds, GivenTurns(self.seen), Runs(self.seen))
-        self.config = ConfigReactions(self.requests, self.decided, self.charts)
+        self.requests = UnitRequests(self.states, self.rounds, GivenTurns(self.seen).give, Runs(self.seen))
+        self.config = ConfigReactions(self.requests, self.decided, self.charts.prewarm)
         self.cluster = ClusterReactions(self.requests, self.charts)
 
     async def after(self, seconds: float, *following: Coroutine[Any, Any, None]) -> list[str]:
@@ -151,10 +154,10 @@ class World:
         return self.seen
 
     async def edits(self, *edits: Edit, every: float = 0.0, seconds: float = 5.0) -> list[str]:
-        self.edited.edits = list(edits)
+        self.edited.coming = list(edits)
         source = Source(len(edits), every)
-        config = self.config
-        return await self.after(seconds, config.follow_config(source), config.follow_edits(), config.follow_scripts())
+        config, following = self.config, self.config.follow_config(source.states())
+        return await self.after(seconds, following, config.follow_edits(), config.follow_scripts())
 
 
 @pytest.fixture
@@ -252,19 +255,19 @@ def order(module: str, type: BindingType, unlocks: tuple[int, ...] = ()) -> Hook
 async def test_changed_values_run_the_module_unless_it_runs_anyway(
     world: World, run: HookRun, expected: list[str]
 ) -> None:
-    assert await world.after(1.0, world.config.follow_values(Changes(run))) == expected
+    assert await world.after(1.0, world.config.follow_values(Changes(run).changes())) == expected
 
 
 async def test_changed_values_of_a_module_with_a_script_ask_it_first(world: World) -> None:
     world.decided.outdated = {"a"}
     changes = Changes(order("a", BindingType.SCHEDULE), order("a", BindingType.BEFORE_HELM))
-    seen = await world.after(5.0, world.config.follow_values(changes), world.config.follow_scripts())
+    seen = await world.after(5.0, world.config.follow_values(changes.changes()), world.config.follow_scripts())
     assert seen == ["script a", "turn a Schedule-Change-ModuleValues"]
 
 
 async def test_an_outdated_script_is_asked_without_a_run_if_the_module_runs_anyway(world: World) -> None:
     world.decided.outdated = {"a"}
-    changes = Changes(order("a", BindingType.BEFORE_HELM))
+    changes = Changes(order("a", BindingType.BEFORE_HELM)).changes()
     assert await world.after(5.0, world.config.follow_values(changes), world.config.follow_scripts()) == ["script a"]
 
 
@@ -272,8 +275,8 @@ async def test_a_cause_is_used_for_one_turn(world: World) -> None:
     """Values that change in a later run of the module ask its script again, and cause no other turn."""
     world.decided.outdated = {"a"}
     first, later = (Changes(order("a", type)) for type in (BindingType.SCHEDULE, BindingType.BEFORE_HELM))
-    await world.after(5.0, world.config.follow_values(first), world.config.follow_scripts())
-    seen = await world.after(5.0, world.config.follow_values(later), world.config.follow_scripts())
+    await world.after(5.0, world.config.follow_values(first.changes()), world.config.follow_scripts())
+    seen = await world.after(5.0, world.config.follow_values(later.changes()), world.config.follow_scripts())
     assert seen == ["script a", "turn a Schedule-Change-ModuleValues", "script a"]
 
 
@@ -281,7 +284,7 @@ async def test_only_modules_that_are_on_and_in_their_turn_run_again(world: World
     """The others find everything as it is then."""
     world.states["a"].await_turn()
     world.states.module("b").decide(Decision(Choice.UNDECIDED))
-    for state in world.states:
+    for state in world.states.modules:
         world.requests.run_again(state, "test")
     assert world.seen == ["run c test"]
 
@@ -321,14 +324,14 @@ class Records:
 
 async def test_records_of_other_clients_run_modules_that_are_on(world: World) -> None:
     world.states.module("b").decide(Decision(Choice.OFF))
-    following = world.cluster.follow_records(Records("a", "b", "unknown"), "default")
+    following = world.cluster.follow_records(Records("a", "b", "unknown").watch_changes("default"))
     assert await world.after(1.0, following) == ["run a HelmReleaseUnexpectedStatus"]
     assert [notice.subject for notice in await world.states.notices.next_batch()] == ["a"]
 
 
 async def test_a_deployed_record_that_cannot_be_read_runs_its_module(world: World) -> None:
     world.charts.broken = {"a"}
-    following = world.cluster.follow_unreadable(Records("a", "b"))
+    following = world.cluster.follow_unreadable(Records("a", "b").watch_unreadable())
     assert await world.after(1.0, following) == ["run a HelmReleaseUnreadable"]
     assert [notice.subject for notice in await world.states.notices.next_batch()] == ["a", "b"]
 

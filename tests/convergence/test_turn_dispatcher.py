@@ -27,6 +27,8 @@ class Runs:
         self.seen.append(f"{state.name} {cause}")
         state.request(self.now())
 
+    def retry_now(self, name: str) -> None: ...
+
     def take(self) -> list[str]:
         """What was requested since the last look."""
         seen, self.seen = self.seen, []
@@ -38,7 +40,7 @@ class World:
 
     def __init__(self, *modules: Module, off: str = "") -> None:
         self.states, self.runs = UnitStates(modules), Runs()
-        for state in self.states:
+        for state in self.states.modules:
             state.decide(OFF if state.name in off.split() else ON)
         self.turns = TurnDispatcher(self.states, self.runs, TurnRules(30.0))
         self.dispatching = asyncio.create_task(self.turns.dispatch())

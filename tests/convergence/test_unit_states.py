@@ -21,7 +21,7 @@ def test_instances_are_found_beside_modules_and_are_not_among_them() -> None:
     instance = states.add(INSTANCE)
     instance.choose(Choice.ON)
     assert [state.name for state in states.units] == ["a", "b", "dns.default.x"]
-    assert ([*states], len(states), states.enabled) == ([states["a"], states["b"]], 2, [])
+    assert (states.modules, states.enabled) == ((states["a"], states["b"]), [])
     assert states["dns.default.x"] is states.get("dns.default.x") is instance
     assert states.of_key("dns") is None
     states.remove(instance)

@@ -38,7 +38,7 @@ async def test_revisions_have_their_versions() -> None:
     unused: Any = None
     records: Any = Histories()
     helm = Helm(unused, records, unused, unused, "home")
-    releases = ReleaseReconciler(helm, Planners(FakePlanner()), SectionStore({}, {}), Metrics(), 1)
+    releases = ReleaseReconciler(helm, Planners(FakePlanner()), Metrics(), 1)
     views = UnitViews(sources_of(UnitStates([module("dns", 10)]), releases))
     [shown] = await views.revisions("dns")
     assert (shown.revision, shown.version, shown.status, shown.note) == (3, "1.0", "deployed", "pinned")

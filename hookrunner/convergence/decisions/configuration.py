@@ -5,7 +5,7 @@ Each section counts by itself. One that is refused leaves the last good one in f
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -79,6 +79,12 @@ class UserConfiguration:
         """Should the objects of this module be left alone?"""
         return bool(self._config.maintenance.get(key))
 
+    async def edits(self, contents: AsyncIterator[object]) -> AsyncIterator[Edit]:
+        """Yields what was adopted each time that `contents` yields: what one of the two objects holds has changed."""
+        async for _ in contents:
+            await self.read_ahead()
+            yield self.adopt()
+
     async def read_ahead(self) -> None:
         """Parse what the cluster holds in another process, if that would hold up the event loop: `adopt` uses it then.
         What changes meanwhile, or cannot be parsed there, is parsed by `adopt`."""
@@ -120,7 +126,7 @@ class UserConfiguration:
     def forecast(self, source: ConfigObject) -> str:
         """What follows if a source stays missing, for a person."""
         going = [state.name for state in self._off_without(source)]
-        going = _with_dependents(going, [state.module for state in self._states if state.live])
+        going = _with_dependents(going, [state.module for state in self._states.modules if state.live])
         config = self._config if source is self._sources.config else self._secret
         states = {key: self._states.of_key(key) for key, section in config.sections.items() if section}
         stay = [state.name for state in states.values() if state and state.on and state.name not in going]
@@ -133,23 +139,23 @@ class UserConfiguration:
     def flags(self) -> dict[str, Decision]:
         """What flags alone say about each module, by name."""
         facts = self.facts()
-        return {s.name: flagged(s.module, self.extenders.chain, facts) for s in self._states}
+        return {s.name: flagged(s.module, self.extenders.chain, facts) for s in self._states.modules}
 
     def facts(self) -> Facts:
         """What is known now without the cluster: its version, which flags do not need, is empty."""
         invalid = {key: str(error) for key, error in self.refused.items()}
-        invalid |= {state.unit.key: state.module.problem for state in self._states if state.module.problem}
+        invalid |= {state.unit.key: state.module.problem for state in self._states.modules if state.module.problem}
         if self.unseen:
             invalid[GLOBAL] = self.unseen
         flags = {**self._config.enabled, **self._secret.enabled}
-        running = frozenset(state.name for state in self._states if state.live)
+        running = frozenset(state.name for state in self._states.modules if state.live)
         unread = self._config.bad_flags | self._secret.bad_flags if CONFIG in self.extenders.chain else frozenset()
         static, dynamic = self.extenders.static, self.extenders.dynamic
         return Facts(static, dynamic, flags, invalid, running, unread=unread)
 
     def adopt_sections(self, flags: Mapping[str, Decision]) -> frozenset[str]:
         """Hand the configuration to the store, which validates the sections of all that are on or may come to be."""
-        on = {s.unit.key for s in self._states if s.on or flags[s.name].choice is Choice.ON}
+        on = {s.unit.key for s in self._states.modules if s.on or flags[s.name].choice is Choice.ON}
         adopted = self._store.adopt(self._config, self._secret, on)
         self._report_refused(adopted.refused)
         self.refused = adopted.refused
@@ -170,18 +176,18 @@ class UserConfiguration:
         return bool(bad - self.bad) or self._contradict(flags)
 
     def _contradict(self, flags: Mapping[str, Decision]) -> bool:
-        return any(contradicts(flags[s.name], s.decision) for s in self._states)
+        return any(contradicts(flags[s.name], s.decision) for s in self._states.modules)
 
     def _hold_values(self, flags: Mapping[str, Decision]) -> None:
         """Modules that flags turn off keep the values that they last ran with: an edit may remove these as well."""
-        for state in self._states:
+        for state in self._states.modules:
             if state.live and flags[state.name].choice is Choice.OFF:
                 self._store.hold(state.unit.key)
 
     def _renew_reasons(self, flags: Mapping[str, Decision]) -> None:
         """A module that is undecided, and whose section was edited without success, has the present error as reason."""
         facts = self.facts()
-        for state in self._states:
+        for state in self._states.modules:
             if state.decision.choice is Choice.UNDECIDED and not state.decision.by and state.decision is not NOT_YET:
                 state.decide(uncertain(state.module, flags[state.name], facts) or state.decision)
 
@@ -205,7 +211,7 @@ class UserConfiguration:
     def _fate(self, key: str) -> str:
         """What follows from the refusal of this section. At a start there is no last good one."""
         module = self._states.of_key(key)
-        concerned = [module] if module else self._states
+        concerned = [module] if module else self._states.modules
         undecided = all(state.decision.choice is Choice.UNDECIDED for state in concerned)
         return "until it is corrected, nothing is run or removed" if undecided else "the last good values stay in use"
 
@@ -219,7 +225,7 @@ class UserConfiguration:
         """May the source, which does not exist, have existed in an earlier process? The Secret is named by a setting;
         the ConfigMap must have existed if something is installed that no file or hook turns on."""
         if source is self._sources.secret:
-            return any(state.live for state in self._states)
+            return any(state.live for state in self._states.modules)
         return bool(self._off_without(source))
 
     def _off_without(self, source: ConfigObject) -> list[ModuleState]:
@@ -227,7 +233,7 @@ class UserConfiguration:
         other = self._secret if source is self._sources.config else self._config
         facts = replace(self.facts(), config=other.enabled)
         chain = self.extenders.chain
-        return [s for s in self._states if s.live and flagged(s.module, chain, facts).choice is Choice.OFF]
+        return [s for s in self._states.modules if s.live and flagged(s.module, chain, facts).choice is Choice.OFF]
 
 
 def _is_large(contents: Contents) -> bool:
@@ -296,7 +302,7 @@ class ConfigRemarks:
         self._report_words(words)
 
     def _report_unknown(self, configs: Sequence[Config]) -> None:
-        known = {GLOBAL, *(state.unit.key for state in self._states)}
+        known = {GLOBAL, *(state.unit.key for state in self._states.modules)}
         keys = {key for c in configs for key in (*c.sections, *c.problems, *c.enabled, *c.maintenance)}
         before, self._unknown = self._unknown, frozenset(keys - known)
         if self._unknown - before:

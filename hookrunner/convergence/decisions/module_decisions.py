@@ -53,7 +53,7 @@ class ModuleDecisions:
     def is_unsure(self) -> bool:
         """Is there a module about which a new decision may differ: its script failed, or what it requires is unknown?
         What is wrong with values brings an edit when it is corrected."""
-        return any(s.decision.choice is Choice.UNDECIDED and s.decision.by for s in self._states)
+        return any(s.decision.choice is Choice.UNDECIDED and s.decision.by for s in self._states.modules)
 
     def global_values(self) -> JSON:
         """The present global section."""
@@ -65,10 +65,11 @@ class ModuleDecisions:
             self.configuration.adopt_sections(self.configuration.flags())
             with suppress(KubeError):  # modules that require a version are undecided as long as it is not known
                 self._kubernetes = (await self._capabilities()).kube_version
-            decided = await self._recalculation(self._states).decisions([state.module for state in self._states])
+            states = self._states.modules
+            decided = await self._recalculation(states).decisions([state.module for state in states])
             self.failures += any(decision.choice is Choice.UNDECIDED for decision in decided.values())
-            changed = [state for state in self._states if self._take(state, decided[state.name])]
-            self._store.enabled_modules([state.name for state in self._states if state.on or state.live])
+            changed = [state for state in states if self._take(state, decided[state.name])]
+            self._store.enabled_modules([state.name for state in states if state.on or state.live])
             return bool(changed)
 
     def is_outdated(self, state: UnitState) -> bool:
@@ -81,8 +82,8 @@ class ModuleDecisions:
         """Would the decision about this module be another one now? Asks its script again, after decisions under way:
         they may have begun with other values."""
         async with self._deciding:
-            modules = [other.module for other in self._states]
-            last = {other.name: other.decision for other in self._states}
+            modules = [other.module for other in self._states.modules]
+            last = {other.name: other.decision for other in self._states.modules}
             decision = await self._recalculation([state]).again(state.module, modules, last)
         return decision.choice is not state.decision.choice
 

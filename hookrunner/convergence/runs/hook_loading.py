@@ -82,7 +82,7 @@ class HookPrefetch:
         return await self._load(unit)
 
     def _prefetch_after(self, unit: Unit) -> None:
-        later = list(dropwhile(lambda state: state.unit is not unit, self._states))[1:]
+        later = list(dropwhile(lambda state: state.unit is not unit, self._states.modules))[1:]
         new = [state for state in later if state.on and state.phase is Phase.STARTUP and state.busy_since is None]
         for state in new[:_PREFETCHED]:
             if state.name not in self._loading:

@@ -40,7 +40,8 @@ class ChartBuild:
         files = scan(self.module.directory)
         capabilities = await self.helm.capabilities.get() if files.reads_capabilities else None
         values = self.store.document(self.module.key)
-        return ReleaseInputs(inputs_digest(files.fingerprint, values, capabilities, self.labels), files.looks_up)
+        digest = inputs_digest(files.fingerprint, values, capabilities, self.labels)
+        return ReleaseInputs(digest, values, files.looks_up)
 
     async def render(self, is_first: bool) -> RenderedChart:
         """The rendered chart. Renders are upgrades of revision 1, except for the very first one. Raises BadChart,

@@ -77,7 +77,7 @@ class ModuleWebhooks:
         self._registrar = registrar
         self._certain = certain
         self._looked = self._clean = False
-        self._registrations: dict[str, dict[ReviewKind, Registration]] = {state.name: {} for state in states}
+        self._registrations: dict[str, dict[ReviewKind, Registration]] = {state.name: {} for state in states.modules}
         self._declare()
 
     def registrations(self, state: UnitState) -> Mapping[ReviewKind, Registration]:
@@ -155,10 +155,10 @@ class ModuleWebhooks:
 
     def _declare(self) -> None:
         """Declare what modules want at this moment."""
-        known = [state for state in self._states if self._is_known(state)]
+        known = [state for state in self._states.modules if self._is_known(state)]
         modules = ModuleDeclarations(
-            answering=tuple(hook for state in self._states for hook in state.hooks),
-            asked=tuple(hook for state in self._states for hook in _only(state.hooks, self._due(state))),
+            answering=tuple(hook for state in self._states.modules for hook in state.hooks),
+            asked=tuple(hook for state in self._states.modules for hook in _only(state.hooks, self._due(state))),
             sure=frozenset(state.name for state in known),
             incomplete=not self._clean and self._in_doubt(),
         )
@@ -166,7 +166,7 @@ class ModuleWebhooks:
 
     def _in_doubt(self) -> bool:
         """May there be hooks whose webhooks are not declared yet?"""
-        return not (self._certain and len(self._states) and all(map(self._is_known, self._states)))
+        return not (self._certain and self._states.modules and all(map(self._is_known, self._states.modules)))
 
     def _is_known(self, state: ModuleState) -> bool:
         """Is it known what the module wants, and registered?"""

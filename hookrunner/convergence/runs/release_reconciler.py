@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hookrunner import log
 from hookrunner.charts.release_digests import digest_with_manifest
@@ -20,12 +20,11 @@ from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks
 from hookrunner.errors import KubeError, ReleaseFailed, RenderFailed, RunBlocked
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.releases import ROLLED_BACK, DesiredRelease, Head, ObjectDrift, RenderedChart
+from hookrunner.model.releases import ROLLED_BACK, DesiredRelease, Head, ObjectDrift, ReleaseInputs, RenderedChart
 from hookrunner.model.status import some
 from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
-from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 
 _DEPLOYED = "deployed"
@@ -47,27 +46,22 @@ class ReleaseReconciler:
     """Brings releases in line with values, `at_once` at the same time. `locator` knows where releases are, `tracker`
     watches their objects between runs."""
 
-    def __init__(self, helm: Helm, planners: Planners, store: SectionStore, metrics: Metrics, at_once: int) -> None:
+    def __init__(self, helm: Helm, planners: Planners, metrics: Metrics, at_once: int) -> None:
         self._helm = helm
         self._planners = planners
-        self._store = store
         self._metrics = metrics
         self._slots = asyncio.Semaphore(at_once)
         self._turns = defaultdict[str, asyncio.Lock](asyncio.Lock)
         self._rolled_out: dict[str, tuple[Head, str]] = {}
         self.locator = ReleaseLocator(helm.releases, helm.namespace)
         self.tracker = DriftTracker(helm.releases, helm.drift)
-        self._rollbacks = UnitRollbacks(helm.releases, self.tracker)
+        self._rollbacks = UnitRollbacks(helm.releases, self.tracker.pause)
 
     async def prewarm_if_new(self) -> None:
         """Start the render worker if no release is ours yet, for then all modules will be rendered."""
         with suppress(KubeError):
             if not any(head.owned for head in (await self.locator.heads()).values()):
-                self.prewarm()
-
-    def prewarm(self) -> None:
-        """Start the render worker: something will be rendered soon."""
-        self._helm.renderer.prewarm()
+                self._helm.renderer.prewarm()
 
     async def has_releases(self) -> bool:
         """May an earlier process have installed a module?"""
@@ -81,9 +75,8 @@ class ReleaseReconciler:
         return await self.locator.head(state.unit)
 
     async def reconcile(self, state: UnitState, plan: Plan) -> None:
-        """Bring the release in line with the unit's values and the plan of its run. Raises BadValues, BadChart,
-        RenderFailed, ReleaseFailed, KubeError, RunBlocked."""
-        self._store.for_helm(state.unit.section)
+        """Bring the release in line with the unit's values and the plan of its run. Raises BadChart, RenderFailed,
+        ReleaseFailed, KubeError, RunBlocked."""
         with self._timed(self._metrics.module_helm_seconds.observe, state):
             async with self._turns[state.name], self._slots:
                 try:
@@ -115,8 +108,8 @@ class ReleaseReconciler:
 
     async def _rollback(self, state: UnitState, revision: int | None) -> Head:
         plan, identity = self.plan(state), self.locator.identity(state.unit)
-        digest_, _ = await self._compute_digest(state, plan, await self.head(state))
-        wanted = plan.attempt_digest(digest_)
+        inputs, _ = await self._read_inputs(state, plan, await self.head(state))
+        wanted = plan.attempt_digest(inputs.digest)
         head = await self._helm.releases.rollback(*identity, revision, wanted, plan.restoring)
         _log.info("release rolled back on request", **state.unit.fields, revision=head.revision)
         state.release.settle(head)
@@ -129,7 +122,7 @@ class ReleaseReconciler:
 
     def drift(self, state: UnitState) -> tuple[ObjectDrift, ...]:
         """Its objects that have drifted from what was applied."""
-        return self._helm.drift.known_findings(self.locator.identity(state.unit))
+        return self.tracker.known_findings(self.locator.identity(state.unit))
 
     def problems(self, state: UnitState) -> list[str]:
         """What is known to be wrong with the records of its release."""
@@ -182,19 +175,19 @@ class ReleaseReconciler:
         if settled and settled.unmanaged:
             await self._finish(state, plan, settled)
             return
-        inputs, rendered = await self._compute_digest(state, plan, head)
-        current = plan.digest_to_reach(head, inputs)
+        inputs, rendered = await self._read_inputs(state, plan, head)
+        current = plan.digest_to_reach(head, inputs.digest)
         if settled and current in (settled.digest, self._known_digest(settled)):
             plan = plan.with_rendered(rendered) if rendered else plan
             if not plan.gives_up(settled):
                 await self._finish(state, plan, settled)
                 return
-            restored = await self._rollbacks.restore(plan, settled, inputs)
+            restored = await self._rollbacks.restore(plan, settled, inputs.digest)
             await self._finish(state, plan, restored, undone=plan.fallback.reason)
             return
         rendered = rendered or await self._render(state, plan, head)
-        plan, values = plan.with_rendered(rendered), self._store.document(unit.section)
-        desired = DesiredRelease(*identity, rendered, values, current, plan.options, plan.addon, plan.version)
+        plan = plan.with_rendered(rendered)
+        desired = DesiredRelease(*identity, rendered, inputs.values, current, plan.options, plan.addon, plan.version)
         await self._upgrade(state, plan, head, desired)
 
     def _is_settled(self, head: Head, plan: Plan) -> bool:
@@ -207,17 +200,17 @@ class ReleaseReconciler:
         known, digest_ = self._rolled_out.get(head.name, (None, ""))
         return digest_ if known == head else ""
 
-    async def _compute_digest(
+    async def _read_inputs(
         self, state: UnitState, plan: Plan, head: Head | None
-    ) -> tuple[str, RenderedChart | None]:
-        """The digest of what the release should be made from. Where templates look into the cluster, that includes the
-        rendered manifest, which is returned too."""
+    ) -> tuple[ReleaseInputs, RenderedChart | None]:
+        """What the release should be made from. Where templates look into the cluster, the digest includes the rendered
+        manifest, which is returned too."""
         with self._timed(self._operation("check-upgrade"), state):
             inputs = await plan.build.read_inputs()
         if not inputs.looks_up:
-            return inputs.digest, None
+            return inputs, None
         rendered = await self._render(state, plan, head)
-        return digest_with_manifest(inputs.digest, rendered.manifest), rendered
+        return replace(inputs, digest=digest_with_manifest(inputs.digest, rendered.manifest)), rendered
 
     async def _render(self, state: UnitState, plan: Plan, head: Head | None) -> RenderedChart:
         labels = state.unit.labels
@@ -266,7 +259,7 @@ class ReleaseReconciler:
             await self._helm.releases.repair(*identity, drifted, plan.options)
             _log.info("objects repaired", objects=some([*map(str, drifted)]))
             self._metrics.modules_helm_release_redeployed.inc(state.name)
-            self._helm.drift.mark_repaired(identity, drifted)
+            self.tracker.mark_repaired(identity, drifted)
 
     def _operation(self, name: str) -> Callable[..., None]:
         def observe(seconds: float, module: str, activation: str) -> None:

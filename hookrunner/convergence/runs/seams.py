@@ -1,24 +1,17 @@
 """What runs and deletions of units need of other parts, as Protocols: each takes only what it uses, and a test can give
 it something that remembers. The methods are described where they are implemented."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
-from hookrunner.model.bindings import BindingType, Hook, ReviewKind
-from hookrunner.model.releases import Head, ReleaseOptions
-from hookrunner.model.tasks import HookRun
+from hookrunner.model.bindings import BindingType, ReviewKind
+from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
 from kubetypes.json_values import JSON
-
-
-class AttemptSteps(Protocol):
-    """The steps of a run or of a deletion: `runs.unit_runner.UnitRunner`, `runs.unit_remover.UnitRemover`."""
-
-    async def run(self, state: UnitState) -> None: ...
 
 
 class UnitWebhooks(Protocol):
@@ -42,12 +35,6 @@ class UnitReleases(Protocol):
     async def last_values(self, state: UnitState) -> JSON: ...
     async def uninstall(self, state: UnitState) -> None: ...
     def forget(self, state: UnitState) -> None: ...
-
-
-class Pausable(Protocol):
-    """`runs.unit_releases.DriftTracker`, before something is written."""
-
-    def pause(self, identity: ReleaseId) -> None: ...
 
 
 class RunHooks(Protocol):
@@ -106,9 +93,5 @@ class DriftWatches(Protocol):
     ) -> None: ...
     def pause(self, identity: ReleaseId) -> None: ...
     def forget(self, identity: ReleaseId) -> None: ...
-
-
-class RunsHooks(Protocol):
-    """Runs hooks outside of queues: `engine.hook_executor.InlineRuns`."""
-
-    async def run(self, hook: Hook, order: HookRun) -> None: ...
+    def known_findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]: ...
+    def mark_repaired(self, identity: ReleaseId, findings: Collection[ObjectDrift]) -> None: ...

@@ -1,28 +1,31 @@
 """A unit's hooks while the unit is run or deleted: loaded, run in their order, made to listen, and forgotten."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 from hookrunner.convergence.runs.hook_loading import CompiledHooks, LoadHooks
-from hookrunner.convergence.runs.seams import RunsHooks
 from hookrunner.engine import dispatch
 from hookrunner.engine.engine import BindingActivator, Engine
-from hookrunner.model.bindings import BindingType, by_lifecycle
+from hookrunner.model.bindings import BindingType, Hook, by_lifecycle
 from hookrunner.model.tasks import HookRun, own_queue
 from hookrunner.model.unit_state import UnitState
+
+RunHook: TypeAlias = Callable[[Hook, HookRun], Awaitable[None]]
+"""Runs a hook outside of queues. Raises HookrunnerError."""
 
 
 class UnitHooks:
     """The hooks of all units, run on behalf of these."""
 
     def __init__(
-        self, load: LoadHooks, engine: Engine, activator: BindingActivator, inline: RunsHooks, compiled: CompiledHooks
+        self, load: LoadHooks, engine: Engine, activator: BindingActivator, run_hook: RunHook, compiled: CompiledHooks
     ) -> None:
         self.compiled = compiled
         self._load = load
         self._engine = engine
         self._activator = activator
-        self._inline = inline
+        self._run_hook = run_hook
 
     async def load(self, state: UnitState) -> None:
         """Ask the unit's hooks for their configuration, if that was not done yet. Raises BadHookConfig for the first
@@ -40,16 +43,16 @@ class UnitHooks:
         """Run those that have such a binding, one after another. Raises the first failure."""
         if type is BindingType.ON_STARTUP:
             for order in dispatch.startup_runs(state.hooks, state.activation):
-                await self._inline.run(self._engine.hooks[order.hook], order)
+                await self._run_hook(self._engine.hooks[order.hook], order)
         for hook in by_lifecycle(state.hooks, type):
-            await self._inline.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
+            await self._run_hook(hook, dispatch.for_lifecycle(hook, type, state.activation))
 
     async def run_once(self, state: UnitState, type: BindingType) -> None:
         """Run those that have such a binding and have not run since the deletion began. Raises the first failure; the
         next attempt begins with the hook that failed."""
         for hook in by_lifecycle(state.hooks, type):
             if not state.has_ended(type, hook.name):
-                await self._inline.run(hook, dispatch.for_lifecycle(hook, type, state.activation))
+                await self._run_hook(hook, dispatch.for_lifecycle(hook, type, state.activation))
                 state.end_hook(type, hook.name)
 
     async def synchronize(self, state: UnitState) -> None:
@@ -62,7 +65,7 @@ class UnitHooks:
                 if order.queue != own:
                     self._engine.enqueue_once(order)
             for order in _merge_groups(order for order in orders if order.queue == own):
-                await self._inline.run(hook, order)
+                await self._run_hook(hook, order)
 
     async def listen(self, state: UnitState, *types: BindingType) -> None:
         """Give hooks with such bindings their snapshots, if they do not watch their objects yet."""

@@ -2,7 +2,7 @@
 left."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from hookrunner import log
@@ -11,7 +11,7 @@ from hookrunner.convergence.runs.seams import DriftWatches, KnownReleases, Manif
 from hookrunner.convergence.unit_states import CALM, MOST_PAUSES, UnitStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice
-from hookrunner.model.releases import Head, ReleaseOptions
+from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions
 from hookrunner.model.units import Unit
 from hookrunner.modules.retired_modules import advise, find_successor
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -110,6 +110,14 @@ class DriftTracker:
         if head := self._heads.pop(unit.name, None):
             self._drift.forget(_identity(head))
 
+    def known_findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]:
+        """The known drift of a release."""
+        return self._drift.known_findings(identity)
+
+    def mark_repaired(self, identity: ReleaseId, findings: Collection[ObjectDrift]) -> None:
+        """Note that these objects are in sync again."""
+        self._drift.mark_repaired(identity, findings)
+
     def tracks(self, unit: Unit) -> bool:
         """Are its objects watched?"""
         return unit.name in self._heads and unit.drift != "off"
@@ -182,12 +190,12 @@ class Leftovers:
         if self._looked:
             return True
         try:
-            heads = [await self._locator.head(state.unit) for state in self._states]
+            heads = [await self._locator.head(state.unit) for state in self._states.modules]
         except (KubeError, ReleaseFailed) as error:
             _purge_log.error("releases of an earlier process cannot be looked up", error=str(error))
             return False
         self._looked = True
-        for state, head in zip(self._states, heads, strict=True):
+        for state, head in zip(self._states.modules, heads, strict=True):
             if head and head.owned:
                 state.mark_live()
         return True
@@ -235,17 +243,17 @@ class Leftovers:
     def _is_without_module(self, head: Head) -> bool:
         """Is it ours, and that of no module? Releases of addons are never looked at here, also if no addon is offered:
         their instances decide."""
-        known = head.name in self._ignored or any(head.name == state.name for state in self._states)
+        known = head.name in self._ignored or any(head.name == state.name for state in self._states.modules)
         return head.owned and not head.addon and not known
 
     def _doubts(self) -> Iterator[str]:
-        if not len(self._states):
+        if not self._states.modules:
             yield _NONE_FOUND if self._expects_modules else _NO_MODULES
         if not self._certain:
             yield "a directory has a name that no module can have"
         if not self._looked:
             yield "the releases could not be listed"
-        if names := [state.name for state in self._states if state.decision.choice is Choice.UNDECIDED]:
+        if names := [state.name for state in self._states.modules if state.decision.choice is Choice.UNDECIDED]:
             yield f"undecided: {', '.join(names)}"
 
     def _put_off(self, doubt: str) -> None:

@@ -6,9 +6,11 @@ rollout and in each run that finds nothing else to do (see docs/addons.md#rollba
 the attempt that has failed, so that this one is not repeated before the user changes something.
 """
 
+from collections.abc import Callable
+
 from hookrunner import log
 from hookrunner.convergence.plan import Plan
-from hookrunner.convergence.runs.seams import HealthyRevisions, Pausable
+from hookrunner.convergence.runs.seams import HealthyRevisions
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import ROLLED_BACK, Head
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -17,11 +19,11 @@ _log = log.get("helm")
 
 
 class UnitRollbacks:
-    """Restores the revisions that plans fall back to."""
+    """Restores the revisions that plans fall back to. `pause` is called before a release is written."""
 
-    def __init__(self, releases: HealthyRevisions, tracker: Pausable) -> None:
+    def __init__(self, releases: HealthyRevisions, pause: Callable[[ReleaseId], None]) -> None:
         self._releases = releases
-        self._tracker = tracker
+        self._pause = pause
 
     async def after_error(self, plan: Plan, error: ReleaseFailed, head: Head | None, digest: str) -> Head:
         """Restore the last healthy revision after a rollout with this error; the new head. `head` is that from before
@@ -37,7 +39,7 @@ class UnitRollbacks:
 
     async def restore(self, plan: Plan, head: Head, digest: str) -> Head:
         """Restore the revision that the plan falls back to; the new head. `digest` is that of what was given up."""
-        self._tracker.pause(ReleaseId(head.name, head.namespace))
+        self._pause(ReleaseId(head.name, head.namespace))
         target, failed = plan.fallback.revision, plan.attempt_digest(digest)
         restored = await self._releases.restore_healthy(head.name, head.namespace, target, failed, plan.options)
         _log.warn("release rolled back", restored=target, revision=restored.revision)

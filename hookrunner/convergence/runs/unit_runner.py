@@ -128,14 +128,14 @@ class UnitRunner:
     async def _release(self, state: UnitState, plan: Plan) -> Phase:
         """The release, between the hooks before Helm and those after it. If the latter change values, all of it is done
         once more. What others change meanwhile comes with another request, whose run looks again."""
-        if not state.has_definitions:
-            await self._definitions.apply(state)
+        await self._definitions.apply(state)
         reviews = frozenset[ReviewKind]().union(*(hook.config.reviews for hook in state.hooks))
         for kind in filter(reviews.__contains__, KINDS):
             await self._webhooks.register(state, kind)  # conversions too, if its deletion was called off
         with self._metrics.time_addon_step(state.unit.labels, "hooks"):
             await self._hooks.run(state, BindingType.BEFORE_HELM)
         if state.unit.installs:
+            self._store.for_helm(state.unit.section)
             await self._releases.reconcile(state, plan)
         before = self._store.document(state.unit.section)
         await self._hooks.run(state, BindingType.AFTER_HELM)

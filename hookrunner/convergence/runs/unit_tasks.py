@@ -5,11 +5,11 @@ bring them to `UnitTasks.carry_out`. The steps of a run are in `unit_runner.py`,
 `unit_remover.py`.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.runs.seams import AttemptSteps
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookrunnerError, RunBlocked, RunPostponed, internal
@@ -18,6 +18,9 @@ from hookrunner.model.modules import Choice
 from hookrunner.model.status import some
 from hookrunner.model.tasks import Done, Dropped, Failed, Outcome, UnitTask, own_queue
 from hookrunner.model.unit_state import UnitState
+
+AttemptSteps: TypeAlias = Callable[[UnitState], Awaitable[None]]
+"""The steps of a run or of a deletion."""
 
 _log = log.get("modules")
 
@@ -37,7 +40,7 @@ class UnitTasks:
         self.now = clock
         self._activation = ""
         self._states = states
-        self._runner, self._remover = steps
+        self._run, self._delete = steps
         self._queues = queues
         self._metrics = metrics
 
@@ -93,7 +96,7 @@ class UnitTasks:
         began, failed_before = self.now(), state.parked
         state.begin(began, order.activation)
         try:
-            await (self._remover if order.deletes else self._runner).run(state)
+            await (self._delete if order.deletes else self._run)(state)
         except RunBlocked as error:
             return self._block(state, error)
         except RunPostponed as error:

@@ -36,7 +36,7 @@ class RequirementWatch:
     async def follow_units(self) -> None:
         """Watch the objects for which instances wait, while they do; wake those that wait for a module when it becomes
         ready, or another version of it does."""
-        modules = {state.name: required_module(state) for state in self._states}
+        modules = {state.name: required_module(state) for state in self._states.modules}
         self._waiting = {}
         async for changed in self._registry.changes():
             for unit, live in changed.items():

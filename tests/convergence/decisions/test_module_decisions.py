@@ -97,7 +97,7 @@ class World:
 
     @property
     def choices(self) -> str:
-        return " ".join(f"{state.name}:{state.decision.choice}" for state in self.states)
+        return " ".join(f"{state.name}:{state.decision.choice}" for state in self.states.modules)
 
     async def reasons(self) -> list[str]:
         """Of all notices that were published; fails without any."""
@@ -142,7 +142,7 @@ async def test_flags_are_judged_once_for_an_edit(world: World) -> None:
     await world.start(**ON)
     world.static.looks = 0
     world.edit(**ON, a="n: 1")
-    assert world.static.looks == len(world.states) * len(EXTENDERS)
+    assert world.static.looks == len(world.states.modules) * len(EXTENDERS)
 
 
 async def test_what_the_flags_of_global_hooks_say_is_compared_with_the_last_decision(world: World) -> None:

@@ -180,7 +180,7 @@ class World:
         self._helm = Helm(self.renders, self.records, self.drift, self.served, "default")
         self._settings = ModulesSettings(concurrency=2)
         self.planners = Planners(self)
-        self.releases = ReleaseReconciler(self._helm, self.planners, self.store, self.metrics, 2)
+        self.releases = ReleaseReconciler(self._helm, self.planners, self.metrics, 2)
         self._modules: dict[str, Module] = {}
 
     async def plan(self, state: UnitState) -> Plan:

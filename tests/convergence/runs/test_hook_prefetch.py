@@ -41,7 +41,7 @@ async def background() -> AsyncIterator[Background]:
 @pytest.fixture
 def states() -> UnitStates:
     states = UnitStates(MODULES)
-    for state in states:
+    for state in states.modules:
         state.decide(Decision(Choice.ON, "Static", ""))
     return states
 

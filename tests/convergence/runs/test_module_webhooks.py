@@ -48,7 +48,7 @@ def put_together(
     *names: str, hooks: Hooks | None = None, standing: Sequence[str] = ()
 ) -> tuple[ModuleWebhooks, UnitStates, Cluster]:
     states = UnitStates([Module(name, name, 1, Path("/m"), Path("/m")) for name in names])
-    for state in states:
+    for state in states.modules:
         state.decide(Decision(Choice.ON, "", ""))
     declared = ReviewDeclarations((), UnaskedReviewer(), lacking=False)
     cluster = Cluster(declared, *standing)
@@ -89,7 +89,8 @@ async def test_a_withdrawal_waits_until_all_api_servers_know_it() -> None:
 
 async def test_a_failed_registration_is_tried_again() -> None:
     hooks = Hooks()
-    webhooks, (state,), cluster = put_together("a", hooks=hooks)
+    webhooks, states, cluster = put_together("a", hooks=hooks)
+    (state,) = states.modules
     await webhooks.resume()
     await hooks.load(state)
     cluster.refuses = True
@@ -108,7 +109,8 @@ async def test_a_failed_registration_is_tried_again() -> None:
 
 async def test_a_module_whose_deletion_is_cancelled_is_registered_again() -> None:
     hooks = Hooks()
-    webhooks, (state,), cluster = put_together("a", hooks=hooks)
+    webhooks, states, cluster = put_together("a", hooks=hooks)
+    (state,) = states.modules
     await webhooks.resume()
     await hooks.load(state)
     await webhooks.register(state, "admission")
@@ -153,6 +155,7 @@ async def test_registrations_in_doubt_stay(doubt: str) -> None:
 
 
 async def test_hooks_without_reviews_are_loaded_when_their_module_runs() -> None:
-    webhooks, (state,), _ = put_together("a", hooks=Hooks(HookConfig("v1")), standing=["gone admission"])
+    webhooks, states, _ = put_together("a", hooks=Hooks(HookConfig("v1")), standing=["gone admission"])
+    (state,) = states.modules
     await webhooks.resume()
     assert (state.loaded, state.live, state.phase) == (False, False, Phase.STARTUP)

@@ -25,7 +25,7 @@ def world(tmp_path: Path) -> World:
 async def test_release_is_made_from_the_plan_of_the_unit(world: World) -> None:
     planner = FakePlanner()
     state = world.instance(planner)
-    world.store.describe(INSTANCE.name, {"n": 1}, None)
+    planner.build.values = {"global": {}, "dns": {"n": 1}}
     await world.run(state)
     (desired,) = world.records.wanted
     assert (desired.name, desired.digest, desired.rendered.objects) == ("dns.default.x", "1", (OBJECT,))

@@ -53,7 +53,7 @@ async def test_a_module_turned_on_and_off_many_times_is_registered_once(bench: B
         load,
         bench.engine,
         bench.activator,
-        InlineRuns(bench.executor, bench.gate),
+        InlineRuns(bench.executor, bench.gate).run,
         CompiledHooks(Notices()),
     )
     state = ModuleState(Module("m", "m", 1, Path("/nowhere"), Path("/nowhere")))

@@ -45,7 +45,7 @@ async def hooks(bench: Bench, jq: Jq, client: Client) -> UnitHooks:  # noqa: F81
         load,
         bench.engine,
         bench.activator,
-        InlineRuns(bench.executor, bench.gate),
+        InlineRuns(bench.executor, bench.gate).run,
         CompiledHooks(Notices()),
     )
 

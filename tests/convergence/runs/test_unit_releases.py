@@ -3,7 +3,7 @@
 import asyncio
 import io
 import sys
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from hookrunner.convergence.runs.unit_releases import DriftTracker, Leftovers, R
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
-from hookrunner.model.releases import Head, ObjectMarks, ReleaseOptions
+from hookrunner.model.releases import Head, ObjectDrift, ObjectMarks, ReleaseOptions
 from hookrunner.settings import Settings
 from hookrunner.settings.addons import AddonsSettings
 from hookrunner.settings.modules import ModulesSettings
@@ -128,6 +128,11 @@ class Watched:
 
     def forget(self, identity: Any) -> None:
         self.objects.pop(identity.name, None)
+
+    def known_findings(self, identity: Any) -> tuple[ObjectDrift, ...]:
+        return ()
+
+    def mark_repaired(self, identity: Any, findings: Collection[ObjectDrift]) -> None: ...
 
 
 async def tracked(records: Records, steps: Callable[[DriftTracker], object]) -> tuple[DriftTracker, dict[str, JSON]]:
@@ -243,7 +248,7 @@ class World:
         named: Iterable[str] = "ab",
     ) -> None:
         self.states = UnitStates([module(name, 1) for name in named if modules.directories])
-        for state in self.states:
+        for state in self.states.modules:
             state.decide(Decision(Choice.ON))
         self.records, self.purged = Records(*heads), list[str]()
         self.stuck: set[str] = set()
@@ -263,7 +268,7 @@ async def test_installed_modules_are_live_from_the_start() -> None:
     assert not await world.leftovers.look()
     world.records.error = None
     assert await world.leftovers.look()
-    assert [state.live for state in world.states] == [True, False]
+    assert [state.live for state in world.states.modules] == [True, False]
 
 
 async def test_releases_without_a_module_are_purged_once_from_the_last() -> None:
@@ -316,7 +321,7 @@ async def test_releases_of_modules_that_no_longer_ship_are_reported_and_not_purg
         command = "kubectl delete secret,configmap -n default -l owner=helm,name=dns"
         assert (notice.subject, command in notice.message, "apply a CoreDNS" in notice.message) == ("dns", True, True)
         assert notice.message in world.leftovers.result
-        assert world.purged == (["x"] if len(world.states) else [])
+        assert world.purged == (["x"] if len(world.states.modules) else [])
 
 
 async def test_start_without_modules_and_addons_lists_no_releases() -> None:
@@ -343,7 +348,7 @@ async def test_nothing_is_purged_while_a_chart_cannot_be_read() -> None:
 )
 async def test_a_start_without_modules_warns_of_nothing(directories: tuple[Path, ...], level: str, why: str) -> None:
     world = World(head("x"), modules=ModulesSettings(directories=directories))
-    for state in world.states:
+    for state in world.states.modules:
         state.decide(Decision(Choice.UNDECIDED))
     await world.leftovers.look()
     log.configure("text", "info", printed := io.StringIO())

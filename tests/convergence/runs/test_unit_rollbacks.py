@@ -54,7 +54,7 @@ class World:
     tracker: Tracker = field(default_factory=Tracker)
 
     def __post_init__(self) -> None:
-        self.rollbacks = UnitRollbacks(self.records, self.tracker)
+        self.rollbacks = UnitRollbacks(self.records, self.tracker.pause)
 
     @property
     def plan(self) -> Plan:

@@ -12,7 +12,7 @@ from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.unit_remover import UnitRemover
 from hookrunner.convergence.runs.unit_runner import MOST_REPEATS, UnitDefinitions, UnitParts, UnitRunner
 from hookrunner.engine.run_gate import MissingSnapshot
-from hookrunner.errors import BadHookConfig, BadModule, HookFailed, ReleaseFailed
+from hookrunner.errors import BadHookConfig, BadModule, BadValues, HookFailed, ReleaseFailed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import (
     Admission,
@@ -27,6 +27,7 @@ from hookrunner.model.modules import Phase
 from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.releases import Head
 from hookrunner.model.unit_state import ModuleState, UnitState
+from hookrunner.values.section import LayerSchemas
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 from tests.convergence.planners import FakePlanner
@@ -132,11 +133,27 @@ class Charts:
     def forget(self, state: UnitState) -> None: ...
 
 
+class NotForTemplates:
+    """The schemas of a section whose values templates must not see."""
+
+    config = values = None
+
+    @property
+    def helm(self) -> "NotForTemplates":
+        return self
+
+    def defaults(self, value: JSON) -> JSON:
+        return value
+
+    def problems(self, value: JSON, old: JSON = None) -> list[str]:
+        return ["/m: n is missing"]
+
+
 class World:
     """The module `m` with a chart and a hook that watches objects."""
 
-    def __init__(self, chart: bool = True) -> None:
-        self.steps, self.store = Steps(), SectionStore({}, {"m": NO_SCHEMAS})
+    def __init__(self, chart: bool = True, schemas: LayerSchemas = NO_SCHEMAS) -> None:
+        self.steps, self.store = Steps(), SectionStore({}, {"m": schemas})
         self.state = ModuleState(replace(module("m", 10), chart=chart))
         watched, asked = Kubernetes("cms", "ConfigMap"), (Admission("p"),)
         converts = (ConversionBinding("c", "things.a", ()),)
@@ -151,6 +168,13 @@ class World:
         """The steps of one successful attempt."""
         await self.runner.run(self.state)
         return self.steps.take()
+
+
+async def test_values_that_templates_must_not_see_fail_the_run_before_its_release() -> None:
+    world = World(schemas=NotForTemplates())
+    with pytest.raises(BadValues, match="n is missing"):
+        await world.run()
+    assert world.steps.take()[-1] == "beforeHelm"
 
 
 START = ["load", "onStartup"]

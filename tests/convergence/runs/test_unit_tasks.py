@@ -80,7 +80,7 @@ async def world() -> AsyncIterator[World]:
     states, queues = UnitStates([module("a", 1), module("b", 1)]), Queues(FakeGate(), clock, metrics, 0)
     attempts = list[tuple[float, str]]()
     runs, deletions = Attempts("run", attempts), Attempts("delete", attempts)
-    tasks = UnitTasks(states, (runs, deletions), queues, metrics, clock)
+    tasks = UnitTasks(states, (runs.run, deletions.run), queues, metrics, clock)
 
     async def run(_: object, task: Task) -> Outcome:
         assert isinstance(task.order, UnitTask)
@@ -88,7 +88,7 @@ async def world() -> AsyncIterator[World]:
 
     async with asyncio.TaskGroup() as group:
         background = Background(group)
-        for state in states:
+        for state in states.modules:
             state.decide(Decision(Choice.ON))
             queues.open(own_queue(state.name), run, background)
         yield World(states, tasks, runs, deletions, queues, metrics, attempts)
@@ -183,7 +183,7 @@ async def test_a_task_that_comes_too_late_does_nothing(world: World) -> None:
     world.switch("a", Choice.OFF)
     await asyncio.sleep(0.1)
     assert world.seen == []
-    for state in world.states:
+    for state in world.states.modules:
         assert (state.busy_since, state.owed_since, state.adopting) == (None, None, False)
 
 
