@@ -1,8 +1,9 @@
 """Turns the reports of a watch into facts: objects were added, modified or deleted.
 
     informer = Informer(known)                       # the keys that the reader keeps: a set, a dict, a snapshot
-    async for reports in watches.open(selection):
-        for fact in informer.facts(reports): ...     # apply each fact to `known` before the next one
+    async with aclosing(informer.follow(watches, selection)) as batches:
+        async for facts in batches:
+            for fact in facts: ...                   # apply each fact to `known` before the next one
 
     async with aclosing(follow_object(watches, selection)) as states:
         async for state in states: ...               # ObjectState, WatchLost, WatchRestored
@@ -103,6 +104,13 @@ class Informer:
     def is_relisting(self) -> bool:
         """Is a list in progress? Still true for the deletions that it reveals, no longer for its `Synced`."""
         return self._relist.is_in_progress
+
+    async def follow(self, watches: "Opener", selection: Selection) -> AsyncGenerator[Iterator[Fact], None]:
+        """Watch a selection, and yield the facts of each batch of its reports. Close it with `aclosing`."""
+        async with aclosing(watches.open(selection)) as batches:
+            async for reports in batches:
+                yield self.facts(reports)
+                del reports  # otherwise the last objects would stay in memory until the next change
 
     def facts(self, reports: Iterable[Report]) -> Iterator[Fact]:
         """Yield the facts of a batch of reports. Deletions that a list reveals come before its `Synced`."""

@@ -18,7 +18,7 @@ from functools import partial
 
 from hookrunner.background import Background
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
-from hookrunner.model.events import Report, Synced
+from hookrunner.model.events import Synced
 from hookrunner.model.resources import ObjectKey, Selection
 from kubetypes.json_values import JSON
 
@@ -33,7 +33,7 @@ class PresentObjects:
     `synced`: others do not exist.
 
         present = PresentObjects("ConfigMap")
-        for fact in present.facts(reports): ...
+        async for facts in present.follow(watches, selection): ...
         present.remember(key, metadata)
         present.recall("default", "settings")       # None if it was not shown lately
 
@@ -53,9 +53,16 @@ class PresentObjects:
         """Does the object exist? The namespace does not matter for kinds without namespaces."""
         return any(key in self._keys for key in self._possible_keys(namespace, name))
 
-    def facts(self, reports: Iterable[Report]) -> Iterator[Fact]:
-        """Yield the facts of a batch of the watch, each after it was noted here."""
-        for fact in self._informer.facts(reports):
+    async def follow(self, watches: Opener, selection: Selection) -> AsyncGenerator[list[Fact], None]:
+        """Watch the objects; yield the facts of each batch, which were noted here."""
+        async with aclosing(self._informer.follow(watches, selection)) as batches:
+            async for facts in batches:
+                yield [*self.noted(facts)]
+                del facts
+
+    def noted(self, facts: Iterable[Fact]) -> Iterator[Fact]:
+        """Yield the facts, each after it was noted here."""
+        for fact in facts:
             match fact:
                 case Added(seen) | Modified(seen):
                     self._keys.add(seen.key)
@@ -152,13 +159,12 @@ class ObjectWatches:
         watch.task = self._background.keep(f"objects {selection}", partial(self._read, watch, selection))
 
     async def _read(self, watch: _SharedWatch, selection: Selection) -> None:
-        async with aclosing(self._watches.open(selection)) as batches:
-            async for reports in batches:
+        async with aclosing(watch.present.follow(self._watches, selection)) as batches:
+            async for facts in batches:
                 watch.has_begun = True
-                facts = [*watch.present.facts(reports)]
                 for reader in tuple(watch.readers):
                     await reader.put(watch, facts)
-                del reports, facts  # otherwise the last objects would stay in memory until the next change
+                del facts  # otherwise the last objects would stay in memory until the next change
 
 
 class WatchReader:

@@ -20,7 +20,7 @@ def metadata(version: int) -> JSON:
 
 def listed() -> PresentObjects:
     present = PresentObjects("ConfigMap")
-    assert [*present.facts([Synced("1")])] == [Synced("1")]
+    assert [*present.noted([Synced("1")])] == [Synced("1")]
     return present
 
 

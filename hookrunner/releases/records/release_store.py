@@ -24,9 +24,9 @@ from hookrunner.errors import Denied, KubeError, ReleaseFailed
 from hookrunner.kube import refusals
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
 from hookrunner.kube.watch import Watches
-from hookrunner.model.events import ObjectSeen, Report, Synced
+from hookrunner.model.events import ObjectSeen, Synced
 from hookrunner.model.releases import Head
-from hookrunner.model.resources import ObjectKey
+from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.model.status import some
 from hookrunner.releases.records.record import (
     PreviousRevisions,
@@ -216,9 +216,8 @@ class ReleaseStore:
         """Yield the name of each release whose latest revision another client has changed, when that change has ended.
         Runs until it is closed, whatever happens to the API server."""
         reader = _Reader(self._caches[namespace], silent=namespace not in self._listed_once)
-        async with aclosing(self._watches.open(self._records.selection(namespace))) as batches:
-            async for reports in batches:
-                changed = reader.changed(reports)
+        async with aclosing(reader.follow(self._watches, self._records.selection(namespace))) as batches:
+            async for changed in batches:
                 for name in [name for name in changed if (namespace, name) not in self._locks]:  # otherwise it was us
                     yield name
 
@@ -268,9 +267,12 @@ class _Reader:
         self._listed: dict[ObjectKey, ReleaseRevision] = {}
         self._informer = Informer(self._listed)
 
-    def changed(self, reports: list[Report]) -> list[str]:
-        """The names of the releases that have another head by these reports."""
-        return [name for fact in self._informer.facts(reports) for name in sorted(self._take_in(fact))]
+    async def follow(self, watches: Watches, selection: Selection) -> AsyncGenerator[list[str], None]:
+        """Yield the names of the releases that have another head, by each batch of the watch."""
+        async with aclosing(self._informer.follow(watches, selection)) as batches:
+            async for facts in batches:
+                yield [name for fact in facts for name in sorted(self._take_in(fact))]
+                del facts
 
     def _take_in(self, fact: Fact) -> set[str]:
         match fact:
