@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from hookrunner.model.read_only import ReadOnly
-from hookrunner.model.releases import PINNED, Adoption, Head, KeptObject
+from hookrunner.model.releases import PINNED, Adoption, Head, KeptObject, WriteNotes
 from kubetypes.json_values import JSON
 
 
@@ -68,22 +68,16 @@ class ReleaseState:
             self._unmatched = self.unmatched
         self._head = head
 
-    def note_faults(self, written: Mapping[str, str], objects: Iterable[JSON] | None) -> None:
-        """Keep what the API server ignores of objects that were written, empty for nothing, until they are written
+    def note_written(self, notes: WriteNotes, objects: Iterable[JSON] | None = None) -> None:
+        """The present attempt has written objects. What the API server ignores of them is kept until they are written
         again or leave the release. `objects` are all of it, None if they have not changed."""
-        known = {**self._faults, **written}
+        self._adopted += (*sorted(notes.adopted, key=lambda adoption: adoption.object),)
+        self._kept += (*notes.kept,)
+        known = {**self._faults, **notes.faults}
         if objects is not None:
             names = {f"{obj['kind']}/{obj['metadata'].get('name')}" for obj in objects}
             known = {name: text for name, text in known.items() if "/".join(name.split("/")[-2:]) in names}
         self._faults = {name: text for name, text in known.items() if text}
-
-    def add_adopted(self, adoptions: Iterable[Adoption]) -> None:
-        """The present attempt has taken over these objects."""
-        self._adopted += tuple(adoptions)
-
-    def add_kept(self, kept: Iterable[KeptObject]) -> None:
-        """These objects have left it in the present attempt, and stay."""
-        self._kept += tuple(kept)
 
     def remove(self) -> None:
         """It is deleted."""

@@ -244,6 +244,16 @@ class Adoption:
         return f"{self.object} (from {f'release {self.owner}' if self.owner else 'no release'})"
 
 
+@dataclass(slots=True)
+class WriteNotes:
+    """What is to be reported of objects that were written or have left a release. `faults` are what the API server does
+    not know of each that was written, empty for nothing."""
+
+    adopted: list[Adoption] = field(default_factory=list)
+    kept: list[KeptObject] = field(default_factory=list)
+    faults: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectDrift:
     """An object of a release that has drifted: it is missing, or has other values in `fields` (JSON pointers)."""

@@ -16,14 +16,13 @@ such an object says is not checked before it is applied; in later revisions it i
 """
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hookrunner import log
 from hookrunner.errors import Denied, NotFound
 from hookrunner.kube.client import Client
-from hookrunner.model.releases import Adoption, KeptObject, ReleaseOptions
+from hookrunner.model.releases import KeptObject, ReleaseOptions
 from hookrunner.releases.crds import wait_for_serving
 from hookrunner.releases.manifest_objects import (
     CRD,
@@ -71,15 +70,16 @@ class Counts:
 
 
 class ManifestApplier:
-    """Writes to one cluster, for any number of releases at once, in at most 24 requests at a time."""
+    """Writes to one cluster, for any number of releases at once, in at most 24 requests at a time. `notes` has what is
+    to be reported of each release, until it is taken."""
 
     def __init__(self, client: Client, kinds: KindResolver) -> None:
         self._client = client
         self._kinds = kinds
         self._writing = ObjectWriter(client, ReleaseOwners(client))
+        self.notes = self._writing.notes
         self._remover = ObjectRemover(client, kinds)
         self._turn = asyncio.Semaphore(OBJECTS_AT_ONCE)
-        self._kept: defaultdict[ReleaseId, list[KeptObject]] = defaultdict(list)
 
     async def create_or_update(
         self, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions, dry_run: bool = False
@@ -167,24 +167,12 @@ class ManifestApplier:
                     case RemovedObject():
                         removed.append(target)
                     case KeptObject() as kept if options.of_addon:
-                        self._kept[identity].append(kept)
+                        self.notes[identity].kept.append(kept)
 
         for stage in reversed(stages(pending)):
             progress = StageProgress("deleted", len(pending), len(removed))
             await run_stage({target: delete(target) for target in stage}, progress, self._kinds)
         return removed
-
-    def take_adoptions(self, identity: ReleaseId) -> tuple[Adoption, ...]:
-        """The objects that this release has adopted since the last call, in the order of names."""
-        return self._writing.take_adoptions(identity)
-
-    def take_kept(self, identity: ReleaseId) -> tuple[KeptObject, ...]:
-        """The objects that have left the manifest of this addon's release since the last call, and stay."""
-        return tuple(self._kept.pop(identity, ()))
-
-    def take_faults(self, identity: ReleaseId) -> dict[str, str]:
-        """What the API server does not know of each object that was written since the last call, empty for nothing."""
-        return self._writing.take_faults(identity)
 
     async def _write(self, order: ObjectWrite) -> WriteResult:
         try:

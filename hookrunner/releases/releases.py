@@ -25,13 +25,12 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.releases import (
     PINNED,
     ROLLED_BACK,
-    Adoption,
     DesiredRelease,
     Head,
-    KeptObject,
     ObjectDrift,
     ReleaseOptions,
     ReleaseResult,
+    WriteNotes,
 )
 from hookrunner.process.pure_calls import call_by_size
 from hookrunner.releases import rollout
@@ -132,17 +131,9 @@ class Releases:
             await self._clean_history(release, desired.options)
             return ReleaseResult(_head(release), changed)
 
-    def take_adoptions(self, name: str, namespace: str) -> tuple[Adoption, ...]:
-        """The objects that a release has adopted since the last call."""
-        return self._tools.applier.take_adoptions(ReleaseId(name, namespace))
-
-    def take_kept(self, name: str, namespace: str) -> tuple[KeptObject, ...]:
-        """The objects that have left an addon's release since the last call, and stay."""
-        return self._tools.applier.take_kept(ReleaseId(name, namespace))
-
-    def take_faults(self, name: str, namespace: str) -> dict[str, str]:
-        """What the API server does not know of each object that was written since the last call, empty for nothing."""
-        return self._tools.applier.take_faults(ReleaseId(name, namespace))
+    def take_notes(self, name: str, namespace: str) -> WriteNotes:
+        """What was written of a release since the last call."""
+        return self._tools.applier.notes.pop(ReleaseId(name, namespace), WriteNotes())
 
     async def rollback(
         self, name: str, namespace: str, revision: int | None, digest: str, options: ReleaseOptions = _NO_OPTIONS

@@ -17,7 +17,7 @@ from hookrunner.errors import ReleaseFailed, RunBlocked
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Phase
 from hookrunner.model.release_state import ReleaseState
-from hookrunner.model.releases import Head
+from hookrunner.model.releases import Head, WriteNotes
 from hookrunner.model.unit_state import ModuleState
 from tests.convergence.site import module
 from tests.examples import several
@@ -217,14 +217,14 @@ def test_a_request_during_an_attempt_keeps_it_busy_and_owing() -> None:
 
 def test_ignored_fields_are_kept_until_their_object_is_written_again_or_leaves() -> None:
     release = ReleaseState()
-    release.note_faults({"default/ConfigMap/a": ".datta", "ClusterRole/b": ".rule"}, None)
+    release.note_written(WriteNotes(faults={"default/ConfigMap/a": ".datta", "ClusterRole/b": ".rule"}))
     assert release.faults == {"default/ConfigMap/a": ".datta", "ClusterRole/b": ".rule"}
     role = {"kind": "ClusterRole", "metadata": {"name": "b"}}
-    release.note_faults({}, [role, {"kind": "Secret", "metadata": {"name": "a"}}])
+    release.note_written(WriteNotes(), [role, {"kind": "Secret", "metadata": {"name": "a"}}])
     assert (release.faults, release.unknown_fields) == ({"ClusterRole/b": ".rule"}, ("ClusterRole/b: .rule",))
-    release.note_faults({"ClusterRole/b": ""}, [role])
+    release.note_written(WriteNotes(faults={"ClusterRole/b": ""}), [role])
     assert release.faults == {}
-    release.note_faults({"ClusterRole/b": ".rule"}, None)
+    release.note_written(WriteNotes(faults={"ClusterRole/b": ".rule"}))
     release.remove()
     assert release.faults == {}
 

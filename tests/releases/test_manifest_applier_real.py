@@ -210,11 +210,11 @@ async def test_unknown_fields_of_a_template_are_reported(applier: ManifestApplie
     release, wrong = ReleaseId("r", namespace), app(repicas=2)
     await applier.apply([wrong], release, {}, OPTIONS)
     expected = {f"{namespace}/Deployment/d": ".spec.repicas (did you mean 'replicas'?)"}
-    assert applier.take_faults(release) == expected
+    assert applier.notes.pop(release).faults == expected
     await applier.apply(
         [wrong | {"spec": deployment(repicas=2, replicas=0)}], release, by_id(wrong, identity=release), OPTIONS
     )
-    assert applier.take_faults(release) == expected
+    assert applier.notes.pop(release).faults == expected
 
 
 async def test_misspelt_field_of_a_custom_kind_is_named_with_the_nearest(

@@ -101,8 +101,8 @@ async def test_orphan_is_adopted_if_allowed(applier: ManifestApplier, client: Cl
     counts = await applier.apply([configmap("a", k="new")], NEW, {}, ADOPT)
     assert (counts, await owner(client)) == (Counts(changed=1), "default/new")
     assert (await client.get(f"{MAPS}/a"))["data"] == {"k": "new"}
-    assert applier.take_adoptions(NEW) == (Adoption("default/ConfigMap/a", "old/demo"),)
-    assert applier.take_adoptions(NEW) == ()
+    assert applier.notes.pop(NEW).adopted == [Adoption("default/ConfigMap/a", "old/demo")]
+    assert NEW not in applier.notes
 
 
 @pytest.mark.parametrize("options", [ADOPT, ReleaseOptions(adopt_orphans=True)])
@@ -243,7 +243,7 @@ async def test_an_orphan_is_created_anew_where_a_field_cannot_change(applier: Ma
     obj = fixed("new")
     obj["metadata"]["annotations"] = {"hookrunner.io/recreate": "true"}
     assert await applier.apply([obj], NEW, {}, ADOPT) == Counts(created=1)
-    assert applier.take_adoptions(NEW) == (Adoption("default/ConfigMap/f", "old/demo"),)
+    assert applier.notes.pop(NEW).adopted == [Adoption("default/ConfigMap/f", "old/demo")]
 
 
 async def test_release_that_failed_for_an_orphan_adopts_it_when_allowed(client: Client, world: World) -> None:
@@ -251,7 +251,7 @@ async def test_release_that_failed_for_an_orphan_adopts_it_when_allowed(client: 
     with pytest.raises(ReleaseFailed, match="no record any more"):
         await releases.reconcile(want)
     assert (await releases.reconcile(wanted("d1", *want.rendered.objects, adopt=True))).changed == 1
-    assert releases.take_adoptions("demo", "default") == (Adoption("default/ConfigMap/a", "old/demo"),)
+    assert releases.take_notes("demo", "default").adopted == [Adoption("default/ConfigMap/a", "old/demo")]
     assert await world.history() == ["1 deployed"]
 
 

@@ -82,9 +82,7 @@ class ReleaseReconciler:
                 try:
                     await self._reconcile(state, plan)
                 finally:
-                    identity = self.locator.identity(state.unit)
-                    state.release.add_adopted(self._helm.releases.take_adoptions(*identity))
-                    state.release.add_kept(self._helm.releases.take_kept(*identity))
+                    self._note_written(state)
 
     async def uninstall(self, state: UnitState) -> None:
         """Delete the release, wherever it is."""
@@ -248,9 +246,12 @@ class ReleaseReconciler:
                 f"`hookrunner module list`"
             )
         await self._repair(state, plan)
-        identity = self.locator.identity(state.unit)
-        state.release.note_faults(self._helm.releases.take_faults(*identity), objects)
+        self._note_written(state, objects)
         self.tracker.track(state.unit, head, plan.options, objects)
+
+    def _note_written(self, state: UnitState, objects: tuple[JSON, ...] | None = None) -> None:
+        notes = self._helm.releases.take_notes(*self.locator.identity(state.unit))
+        state.release.note_written(notes, objects)
 
     async def _repair(self, state: UnitState, plan: Plan) -> None:
         """Repair what has drifted, as far as the unit asks for that."""

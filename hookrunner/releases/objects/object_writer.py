@@ -21,7 +21,7 @@ from hookrunner.errors import AlreadyExists, ApiError, Conflict, NotFound, Relea
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
-from hookrunner.model.releases import Adoption, ReleaseOptions
+from hookrunner.model.releases import Adoption, ReleaseOptions, WriteNotes
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import (
     ADOPT,
@@ -131,13 +131,13 @@ def order_of(
 
 
 class ObjectWriter:
-    """Writes to one cluster. Every method raises KubeError, or ReleaseFailed with what to do."""
+    """Writes to one cluster. Every method raises KubeError, or ReleaseFailed with what to do. `notes` has what is to be
+    reported of each release, until it is taken."""
 
     def __init__(self, client: Client, owners: ReleaseOwners) -> None:
         self._client = client
         self._owners = owners
-        self._adoptions: defaultdict[ReleaseId, list[Adoption]] = defaultdict(list)
-        self._faults: defaultdict[ReleaseId, dict[str, str]] = defaultdict(dict)
+        self.notes = defaultdict[ReleaseId, WriteNotes](WriteNotes)
 
     async def write(self, order: ObjectWrite) -> WriteResult:
         """Create or apply the object, whatever its live state is, and again if that changes meanwhile."""
@@ -148,10 +148,6 @@ class ObjectWriter:
                 return outcome
             expected = not expected
         raise ReleaseFailed("another client keeps deleting and creating it", brief=True)
-
-    def take_adoptions(self, identity: ReleaseId) -> tuple[Adoption, ...]:
-        """The objects that this release has adopted since the last call, in the order of names."""
-        return tuple(sorted(self._adoptions.pop(identity, ()), key=lambda adoption: adoption.object))
 
     async def _create(self, order: ObjectWrite) -> WriteResult | None:
         body = as_created(order.obj, order.identity, order.options.marks)
@@ -287,17 +283,13 @@ class ObjectWriter:
         text = await describe(self._client, order.obj, written.faults)
         if text:
             _LOG.warn("faults in a template are ignored", object=order.ref.path, faults=text)
-        self._faults[order.identity][order.name] = text
-
-    def take_faults(self, identity: ReleaseId) -> dict[str, str]:
-        """What was ignored of each object that this release has written since the last call, empty for nothing."""
-        return self._faults.pop(identity, {})
+        self.notes[order.identity].faults[order.name] = text
 
     def _note_adoption(self, identity: ReleaseId, adoption: Adoption) -> None:
         level = "warn" if adoption.owner else "info"
         owner = adoption.owner or "none"
         _OWNERS_LOG.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
-        self._adoptions[identity].append(adoption)
+        self.notes[identity].adopted.append(adoption)
 
 
 def _adopter(order: ObjectWrite, allowed: bool) -> Adopter:

@@ -20,11 +20,11 @@ from hookrunner.model.releases import (
     Capabilities,
     DesiredRelease,
     Head,
-    KeptObject,
     ObjectDrift,
     ReleaseResult,
     RenderedChart,
     RenderRequest,
+    WriteNotes,
 )
 from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.releases.drift import Drift
@@ -66,9 +66,7 @@ class Records(Releases):
         self.repaired: list[ObjectDrift] = []
         self.unreadable_ones: set[int] = set()
         self.removal: Any = self
-        self.adopted: tuple[Adoption, ...] = ()
-        self.kept: tuple[KeptObject, ...] = ()
-        self.faults: dict[str, str] = {}
+        self.notes = WriteNotes()
         self.takes, self.fails = 0.0, ""
         self.error: ReleaseFailed | None = None
         self.restored: list[int] = []
@@ -85,7 +83,7 @@ class Records(Releases):
 
     async def reconcile(self, wanted: DesiredRelease) -> ReleaseResult:
         self.wanted.append(wanted)
-        self.adopted += (ADOPTION,)
+        self.notes.adopted.append(ADOPTION)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         await asyncio.sleep(self.takes)
@@ -108,17 +106,9 @@ class Records(Releases):
         self.latest[name] = replace(head, revision=head.revision + 1, digest=digest, note="rolled-back")
         return self.latest[name]
 
-    def take_adoptions(self, name: str, namespace: str) -> tuple[Adoption, ...]:
-        adopted, self.adopted = self.adopted, ()
-        return adopted
-
-    def take_kept(self, name: str, namespace: str) -> tuple[KeptObject, ...]:
-        kept, self.kept = self.kept, ()
-        return kept
-
-    def take_faults(self, name: str, namespace: str) -> dict[str, str]:
-        faults, self.faults = self.faults, {}
-        return faults
+    def take_notes(self, name: str, namespace: str) -> WriteNotes:
+        notes, self.notes = self.notes, WriteNotes()
+        return notes
 
     def is_broken(self, head: Head) -> bool:
         return head.revision in self.unreadable_ones

@@ -39,20 +39,20 @@ async def test_the_same_digest_renders_nothing(world: World) -> None:
 async def test_what_a_rollback_leaves_behind_is_known_though_nothing_is_rolled_out(world: World) -> None:
     state = world.module()
     await world.reconcile(state)
-    world.records.kept = (KeptObject("default/ConfigMap/a", "it was taken over"),)
+    world.records.notes.kept = [KeptObject("default/ConfigMap/a", "it was taken over")]
     assert await world.reconcile(state) == (0, 0)
     assert [kept.object for kept in state.release.kept] == ["default/ConfigMap/a"]
 
 
 async def test_fields_that_the_server_ignores_are_known_until_their_objects_are_written_again(world: World) -> None:
     state = world.module()
-    world.records.faults = {"default/ConfigMap/a": ".datta", "ClusterRole/left": ".rule"}
+    world.records.notes.faults = {"default/ConfigMap/a": ".datta", "ClusterRole/left": ".rule"}
     world.renders.objects = ({"kind": "ConfigMap", "metadata": {"name": "a"}},)
     await world.reconcile(state)
     assert state.release.unknown_fields == ("default/ConfigMap/a: .datta",)
     await world.reconcile(state)
     assert state.release.unknown_fields == ("default/ConfigMap/a: .datta",)
-    world.records.faults = {"default/ConfigMap/a": ""}
+    world.records.notes.faults = {"default/ConfigMap/a": ""}
     world.set(1)
     await world.reconcile(state)
     assert not state.release.unknown_fields

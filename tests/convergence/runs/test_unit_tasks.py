@@ -15,7 +15,7 @@ from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed, RunPostponed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice, Decision
-from hookrunner.model.releases import Adoption, KeptObject
+from hookrunner.model.releases import Adoption, KeptObject, WriteNotes
 from hookrunner.model.tasks import Outcome, Task, UnitTask, own_queue
 from hookrunner.model.unit_state import UnitState
 from tests.convergence.site import module
@@ -32,8 +32,7 @@ class Attempts:
     def __init__(self, word: str, seen: list[tuple[float, str]]) -> None:
         self.takes = 0.0
         self.broken: dict[str, Exception] = {}
-        self.adopts: tuple[Adoption, ...] = ()
-        self.keeps: tuple[KeptObject, ...] = ()
+        self.notes = WriteNotes()
         self._word = word
         self._seen = seen
 
@@ -41,8 +40,7 @@ class Attempts:
         self._seen.append((asyncio.get_running_loop().time(), f"{self._word} {state.name}"))
         state.mark_live()
         await asyncio.sleep(self.takes)
-        state.release.add_adopted(self.adopts)
-        state.release.add_kept(self.keeps)
+        state.release.note_written(self.notes)
         if error := self.broken.get(state.name):
             raise error
         if self._word == "delete":
@@ -238,7 +236,7 @@ async def test_an_adoption_returns_when_its_run_has_ended(world: World, error: H
     assert not state.may_adopt
     adoption = asyncio.create_task(world.tasks.request_adoption(state))
     await asyncio.sleep(10)
-    world.runs.adopts, world.runs.broken = (ADOPTED,), {"a": error} if error else {}
+    world.runs.notes, world.runs.broken = WriteNotes([ADOPTED]), {"a": error} if error else {}
     assert (state.may_adopt, adoption.done()) == (True, False)
     await adoption
     assert (asyncio.get_running_loop().time(), state.may_adopt) == (20, False)
@@ -248,11 +246,11 @@ async def test_an_adoption_returns_when_its_run_has_ended(world: World, error: H
 
 
 async def test_what_stays_although_it_has_left_the_release_is_news_once(world: World) -> None:
-    world.runs.keeps = (KeptObject("default/ConfigMap/a", "it was taken over"),)
+    world.runs.notes = WriteNotes(kept=[KeptObject("default/ConfigMap/a", "it was taken over")])
     for _ in range(2):
         world.run("a")
         await asyncio.sleep(1)
-        world.runs.keeps = ()
+        world.runs.notes = WriteNotes()
     notices = await world.states.notices.next_batch()
     kept = [notice.message for notice in notices if notice.reason == "Kept"]
     assert kept == ["default/ConfigMap/a: it was taken over"]

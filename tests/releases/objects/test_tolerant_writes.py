@@ -49,9 +49,9 @@ async def test_misspelt_field_of_a_template_is_ignored_and_reported(
     before = [deployment()] if is_installed else []
     await applier.apply(before, RELEASE, {}, OPTIONS)
     await applier.apply([misspelt()], RELEASE, by_id(*before), OPTIONS)
-    assert applier.take_faults(RELEASE) == {"default/Deployment/d": REPLICAS}
+    assert applier.notes.pop(RELEASE).faults == {"default/Deployment/d": REPLICAS}
     await applier.apply([deployment("b", **{"hookrunner.io/recreate": "true"})], RELEASE, by_id(misspelt()), OPTIONS)
-    assert applier.take_faults(RELEASE) == {"default/Deployment/d": ""}
+    assert applier.notes.pop(RELEASE).faults == {"default/Deployment/d": ""}
 
 
 @pytest.mark.parametrize("is_installed", [False, True])
@@ -76,7 +76,7 @@ async def test_field_that_the_template_has_already_is_not_the_fault_of_its_patch
     obj["spec"]["template"]["spec"]["containers"].insert(0, {"name": "first", "image": "i"})
     await applier.try_out([obj], RELEASE, {}, patched(in_container()))
     await applier.apply([obj], RELEASE, {}, patched(in_container()))
-    assert "resource" in applier.take_faults(RELEASE)["default/Deployment/d"]
+    assert "resource" in applier.notes.pop(RELEASE).faults["default/Deployment/d"]
 
 
 SPEC = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
