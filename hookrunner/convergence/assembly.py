@@ -183,7 +183,7 @@ async def convergence(
     settings: Settings, configured: ModuleConfiguration, parts: Parts, built: Assembly, registrar: WebhookRegistrar
 ) -> AsyncIterator[Convergence]:
     """What looks after these modules; the engine runs its tasks. Ends its render workers when it is left."""
-    async with _renderer(settings) as renderer:
+    async with Renderer(RenderLimits.of(settings.modules), settings.hooks.environ) as renderer:
         helm = _helm(parts, settings.modules, configured.namespace, renderer)
         yield _Assembler(settings, configured, parts, built, helm).assemble(registrar)
 
@@ -316,7 +316,3 @@ def _helm(parts: Parts, modules: ModulesSettings, namespace: str, renderer: Rend
     releases = Releases(kube.patcher, kube.discovery, kube.watches, records)
     drift = Drift(kube.patcher, releases.kinds, ObjectWatches(kube.watches, parts.background), parts.background)
     return Helm(renderer, releases, drift, ClusterCapabilities(kube.patcher, kube.watches), namespace)
-
-
-def _renderer(settings: Settings) -> Renderer:
-    return Renderer(RenderLimits.of(settings.modules), settings.hooks.environ)

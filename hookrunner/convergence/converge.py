@@ -8,6 +8,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.convergence.runs.seams import Definitions
@@ -24,7 +25,7 @@ from hookrunner.convergence.seams import (
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine import dispatch
 from hookrunner.engine.queues import back_off
-from hookrunner.model.bindings import BindingType, Hook, by_lifecycle
+from hookrunner.model.bindings import BindingType, by_lifecycle
 from hookrunner.model.modules import GLOBAL, Choice
 from hookrunner.model.tasks import OPERATOR_STARTUP
 from hookrunner.model.unit_state import UnitState
@@ -34,50 +35,43 @@ _log = log.get("converge")
 _crds_log = log.get("crds")
 
 
+@dataclass(frozen=True, slots=True)
 class RoundSteps:
     """What a round does beside running hooks and modules, and with which parts."""
 
-    def __init__(
-        self,
-        decisions: RoundDecisions,
-        hooks: ArmedHooks,
-        webhooks: ResumedWebhooks,
-        definitions: Definitions,
-        leftovers: EarlierReleases,
-    ) -> None:
-        self.decisions: RoundDecisions = decisions
-        self._hooks = hooks
-        self._webhooks = webhooks
-        self._definitions = definitions
-        self._leftovers = leftovers
+    decisions: RoundDecisions
+    hooks: ArmedHooks
+    webhooks: ResumedWebhooks
+    definitions: Definitions
+    leftovers: EarlierReleases
 
     async def decide(self) -> None:
         """Decide which modules are on, and which of the others are still installed; let webhooks be answered that an
         earlier process has registered."""
-        if await self._leftovers.look():
+        if await self.leftovers.look():
             self.decisions.configuration.weigh_missing()
         await self.decisions.decide()
-        await self._webhooks.resume()
+        await self.webhooks.resume()
 
     async def prepare_deletions(self, states: Sequence[UnitState]) -> None:
         """Disarm the schedules of modules that go, and withdraw their webhooks of admission, all at once. What fails is
         tried again when the module is deleted."""
         for state in states:
-            self._hooks.disarm_schedules(state)
-        await asyncio.gather(*(self._webhooks.withdraw(s, "admission") for s in states), return_exceptions=True)
+            self.hooks.disarm_schedules(state)
+        await asyncio.gather(*(self.webhooks.withdraw(s, "admission") for s in states), return_exceptions=True)
 
     async def define(self, states: Sequence[UnitState]) -> None:
         """Apply the definitions of these modules, before any of them runs. A module whose definitions fail tries again
         in its own run, and fails with them; no other module waits for it."""
-        results = await asyncio.gather(*(self._definitions.apply(state) for state in states), return_exceptions=True)
+        results = await asyncio.gather(*(self.definitions.apply(state) for state in states), return_exceptions=True)
         for state, result in zip(states, results, strict=True):
             if isinstance(result, Exception):
                 _crds_log.warn("definitions of a module were not applied", **state.unit.fields, error=str(result))
 
     async def clean_up(self) -> None:
         """After a round: remove what no module wants any more, once it is certain what that is."""
-        await self._webhooks.resume()
-        await self._leftovers.clean_up()
+        await self.webhooks.resume()
+        await self.leftovers.clean_up()
 
 
 class _RoundRequests:
@@ -159,7 +153,8 @@ class Converge:
             pause = back_off(doubts, random.random()) if self._steps.decisions.is_unsure else None
             if not await self._requests.wait(pause):
                 doubts += 1
-                await self._reconsider()
+                if await self._steps.decisions.decide():  # about modules that are undecided
+                    self.request("Decided-After-Doubt", at_once=False)
                 continue
             doubts = 0
             self._urgent.clear()
@@ -204,11 +199,6 @@ class Converge:
         self._engine.let_modules_tick()
         _log.info("Startup converge done.", modules=len(self._states.enabled))
 
-    async def _reconsider(self) -> None:
-        """Decide again about modules that are undecided."""
-        if await self._steps.decisions.decide():
-            self.request("Decided-After-Doubt", at_once=False)
-
     async def _delete(self, cause: str) -> None:
         """Delete what is off and still installed, the heaviest first. One that fails or hangs holds up no other."""
         going = [state for state in self._states.modules if state.choice is Choice.OFF and state.live]
@@ -227,12 +217,10 @@ class Converge:
     async def _run_global_hooks(self, type: BindingType) -> None:
         """As tasks of `main`, which retries those that fail."""
         self.phase = "WaitBeforeAll" if type is BindingType.BEFORE_ALL else "WaitAfterAll"
-        orders = [dispatch.for_lifecycle(hook, type, self._tasks.activation) for hook in self._global_hooks(type)]
+        hooks = by_lifecycle((hook for hook in self._engine.hooks.values() if hook.module == GLOBAL), type)
+        orders = [dispatch.for_lifecycle(hook, type, self._tasks.activation) for hook in hooks]
         for task in [self._engine.enqueue_once(order) for order in orders]:
             await task.over.wait()
-
-    def _global_hooks(self, type: BindingType) -> list[Hook]:
-        return by_lifecycle((h for h in self._engine.hooks.values() if h.module == GLOBAL), type)
 
     async def _run_unless_urgent(self, work: Awaitable[None]) -> None:
         """Run a round until it ends, or until another one is requested at once."""

@@ -2,16 +2,11 @@
 write records, the cluster serves something new."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.seams import (
-    EditDecisions,
-    Rounds,
-    RunRequests,
-    ServedKinds,
-    WatchedReleases,
-)
+from hookrunner.convergence.seams import EditDecisions, Rounds, RunRequests, ServedKinds, WatchedReleases
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.hook_executor import ValuesChanged
 from hookrunner.engine.run_gate import MissingSnapshot
@@ -39,20 +34,14 @@ script that sets value after value, they are gathered: each run of a module may 
 are kept to go back to (`--helm-history-max`)."""
 
 
+@dataclass(frozen=True, slots=True)
 class UnitRequests:
     """The three ways to have modules run: all of them in a round, some in their turns, one at once."""
 
-    def __init__(
-        self,
-        states: UnitStates,
-        converge: Rounds,
-        give_turns: Callable[[Sequence[UnitState], str], None],
-        tasks: RunRequests,
-    ) -> None:
-        self.states = states
-        self.converge = converge
-        self.give_turns = give_turns
-        self.tasks = tasks
+    states: UnitStates
+    converge: Rounds
+    give_turns: Callable[[Sequence[UnitState], str], None]
+    tasks: RunRequests
 
     def run_again(self, state: UnitState, cause: str) -> None:
         """Run a module once more. One whose turn has not come yet will find everything as it is then."""

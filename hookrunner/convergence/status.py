@@ -219,37 +219,19 @@ def _row(state: ModuleState, refused: str, failing: str, more: StatusSources) ->
 
 def _rejected_row(module: Module) -> ModuleDump:
     """The row of a directory that cannot be a module."""
-    return ModuleDump(
-        name=module.name,
-        weight=module.weight,
-        version=module.traits.version,
-        state=REJECTED,
-        by="",
-        phase="",
-        ready=False,
-        reason=f"{module.directory}: {module.problem}",
-        revision=0,
-        since=0.0,
-        last_success=0.0,
-    )
+    reason = f"{module.directory}: {module.problem}"
+    return ModuleDump(module.name, module.weight, module.traits.version, REJECTED, reason=reason)
 
 
+@dataclass(frozen=True, slots=True)
 class ModuleGauges:
     """The present state of all modules."""
 
-    def __init__(
-        self,
-        states: UnitStates,
-        decisions: ModuleDecisions,
-        releases: ReleaseReconciler,
-        queues: Queues,
-        engine: Engine,
-    ) -> None:
-        self._states = states
-        self._decisions = decisions
-        self._releases = releases
-        self._queues = queues
-        self._engine = engine
+    states: UnitStates
+    decisions: ModuleDecisions
+    releases: ReleaseReconciler
+    queues: Queues
+    engine: Engine
 
     def export(self, metrics: Metrics) -> None:
         """Let the gauges be read at each scrape."""
@@ -257,9 +239,9 @@ class ModuleGauges:
         metrics.mm_module_enabled.from_function(self._enabled)
         metrics.telemetry_module_enabled.from_function(self._enabled)
         metrics.mm_module_maintenance.from_function(self._maintained)
-        metrics.config_values_errors.from_function(self._errors)
+        metrics.config_values_errors.from_function(lambda: [((), self.decisions.configuration.trouble.count)])
         metrics.config_values_refused.from_function(self._refused)
-        metrics.modules_discover_errors.from_function(self._failures)
+        metrics.modules_discover_errors.from_function(lambda: [((), self.decisions.failures)])
         metrics.tasks_queue_head_info.from_function(self._heads)
         metrics.binding_count.from_function(self._bindings)
         metrics.module_phase.from_function(self._phases)
@@ -267,50 +249,44 @@ class ModuleGauges:
         metrics.module_drift.from_function(self._drifted)
 
     def _infos(self) -> _Samples:
-        for state in self._states.modules:
+        for state in self.states.modules:
             yield (state.name, _word(state.on), _word(state.module.traits.critical)), 1
 
     def _enabled(self) -> _Samples:
-        for state in self._states.enabled:
+        for state in self.states.enabled:
             if version := state.module.traits.version:
                 yield (state.name, version), 1
 
     def _maintained(self) -> _Samples:
-        for state in self._states.modules:
-            if self._decisions.configuration.is_maintained(state.unit.key):
+        for state in self.states.modules:
+            if self.decisions.configuration.is_maintained(state.unit.key):
                 yield (state.name, "NoResourceReconciliation"), 1
 
     def _bindings(self) -> _Samples:
-        own = (hook for hook in self._engine.hooks.values() if hook.module == GLOBAL)
-        for hook in (*own, *(hook for state in self._states.units for hook in state.hooks)):
+        own = (hook for hook in self.engine.hooks.values() if hook.module == GLOBAL)
+        for hook in (*own, *(hook for state in self.states.units for hook in state.hooks)):
             yield (*hook.owner, hook.label), hook.config.count
 
     def _phases(self) -> _Samples:
-        for state in self._states.modules:
+        for state in self.states.modules:
             if state.live or state.decision.choice is not Choice.OFF:
                 yield (state.name, state.phase, _brief(state)), 1
 
     def _successes(self) -> _Samples:
-        for state in self._states.modules:
+        for state in self.states.modules:
             if state.last_success:
                 yield (state.name,), state.last_success
 
     def _drifted(self) -> _Samples:
-        for state in self._states.modules:
-            yield (state.name,), len(self._releases.drift(state))
-
-    def _errors(self) -> _Samples:
-        yield (), self._decisions.configuration.trouble.count
-
-    def _failures(self) -> _Samples:
-        yield (), self._decisions.failures
+        for state in self.states.modules:
+            yield (state.name,), len(self.releases.drift(state))
 
     def _refused(self) -> _Samples:
-        for key in self._decisions.configuration.refused:
+        for key in self.decisions.configuration.refused:
             yield (key,), 1
 
     def _heads(self) -> _Samples:
-        for queue in self._queues:
+        for queue in self.queues:
             for task in list(queue)[:1]:
                 order = task.order
                 yield (queue.name, *(order.owner or ("",)), order.name, order.label), 1

@@ -45,9 +45,9 @@ class UnitChanges:
 
 
 class UnitStates:
-    """`modules` in the order of their weights, and beside them the instances of addons; names find both. `changed`
-    wakes those that wait for a change of one of them, `unit_changes` says of which; `notices` has what users should
-    hear."""
+    """`modules` in the order of their weights, `by_key` the same by their sections of values, and beside them the
+    instances of addons; names find both. `changed` wakes those that wait for a change of one of them, `unit_changes`
+    says of which; `notices` has what users should hear."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self.changed = Notifier()
@@ -55,7 +55,7 @@ class UnitStates:
         self.notices = Notices()
         self.modules = tuple(map(ModuleState, modules))
         self._states: Mapping[str, ModuleState] = {state.name: state for state in self.modules}
-        self._by_key = {state.unit.key: state for state in self.modules}
+        self.by_key = {state.unit.key: state for state in self.modules}
         self._instances: dict[str, UnitState] = {}
 
     def __getitem__(self, name: str) -> UnitState:
@@ -99,10 +99,6 @@ class UnitStates:
     def units(self) -> tuple[UnitState, ...]:
         """All modules, then all instances of addons."""
         return *self.modules, *self._instances.values()
-
-    def of_key(self, key: str) -> ModuleState | None:
-        """The module with that section of values, else None."""
-        return self._by_key.get(key)
 
     @property
     def enabled(self) -> list[ModuleState]:

@@ -42,7 +42,8 @@ def startup(hooks: Iterable[Hook]) -> list[Order]:
 
 def startup_runs(hooks: Iterable[Hook], activation: str = "") -> list[HookRun]:
     """The onStartup runs by their number, then by name. `activation` is for hooks that have a module, or are global."""
-    first = sorted((hook for hook in hooks if hook.config.on_startup is not None), key=_startup_number)
+    starting = (hook for hook in hooks if hook.config.on_startup is not None)
+    first = sorted(starting, key=lambda hook: (hook.config.on_startup or 0.0, hook.name))
     return [_startup_run(hook, activation if hook.module else "") for hook in first]
 
 
@@ -138,10 +139,6 @@ def includes(hook: Hook, binding: QueuedBinding | Admission | ConversionBinding)
     bindings = sorted(enumerate(hook.config.kubernetes), key=lambda item: item[1].group != binding.group)
     indices = {other.name: index for index, other in reversed(bindings)}
     return tuple(Include(name, indices[name]) for name in binding.snapshots)
-
-
-def _startup_number(hook: Hook) -> tuple[float, str]:
-    return (hook.config.on_startup or 0.0, hook.name)
 
 
 def _startup_run(hook: Hook, activation: str) -> HookRun:

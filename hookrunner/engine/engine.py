@@ -21,16 +21,7 @@ from hookrunner.metrics.recorders import RunMetrics
 from hookrunner.model.bindings import MAIN, Hook, QueuedBinding
 from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
 from hookrunner.model.modules import GLOBAL
-from hookrunner.model.tasks import (
-    Done,
-    Dropped,
-    EnableKubernetesBindings,
-    Failed,
-    HookRun,
-    Order,
-    Outcome,
-    Task,
-)
+from hookrunner.model.tasks import Done, Dropped, EnableKubernetesBindings, Failed, HookRun, Order, Outcome, Task
 from hookrunner.sources.monitor import Event, Monitor
 from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules

@@ -57,13 +57,13 @@ class ModuleDump:
     weight: int
     version: str
     state: str
-    by: str
-    phase: str
-    ready: bool
-    reason: str
-    revision: int
-    since: float
-    last_success: float
+    by: str = ""
+    phase: str = ""
+    ready: bool = False
+    reason: str = ""
+    revision: int = 0
+    since: float = 0.0
+    last_success: float = 0.0
     drift: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
     refused: str = ""

@@ -24,22 +24,10 @@ from hookrunner.errors import Denied, NotFound
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import KeptObject, ReleaseOptions
 from hookrunner.releases.crds import wait_for_serving
-from hookrunner.releases.manifest_objects import (
-    CRD,
-    KindResolver,
-    ObjectId,
-    ReleaseId,
-    object_id,
-    stages,
-)
+from hookrunner.releases.manifest_objects import CRD, KindResolver, ObjectId, ReleaseId, object_id, stages
 from hookrunner.releases.objects.object_owners import ReleaseOwners
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, explain_rights
-from hookrunner.releases.objects.object_writer import (
-    ObjectWrite,
-    ObjectWriter,
-    WriteResult,
-    order_of,
-)
+from hookrunner.releases.objects.object_writer import ObjectWrite, ObjectWriter, WriteResult, order_of
 from hookrunner.releases.objects.stage_runner import OBJECTS_AT_ONCE, StageProgress, run_stage
 from kubetypes import json_values
 from kubetypes.json_values import JSON

@@ -43,18 +43,13 @@ from hookrunner.releases.records.large_records import OBJECT_BY_OBJECT
 from hookrunner.releases.records.record import (
     JSON_IS_QUICKER,
     PENDING,
-    PreviousRevisions,
     ReleaseRecord,
     ReleaseRevision,
     RevisionStatus,
     live_revisions,
 )
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
-from hookrunner.releases.records.release_store import (
-    ReleaseHistory,
-    ReleaseStore,
-    naming_release,
-)
+from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore, naming_release
 from hookrunner.releases.release_removal import ReleaseRemoval
 from hookrunner.releases.rollout import ReleaseRollout, RolloutTools
 from kubetypes import json_values
@@ -215,7 +210,7 @@ class Releases:
 
     async def _upgrade(self, release: ReleaseHistory, desired: DesiredRelease) -> int:
         previous = await release.read_previous()
-        work = _work(previous) + len(desired.rendered.manifest) // JSON_IS_QUICKER
+        work = sum(record.work for record in previous.records) + len(desired.rendered.manifest) // JSON_IS_QUICKER
         if noted := await call_by_size(work, OBJECT_BY_OBJECT, rollout.with_desired_noted, previous, desired):
             # If the cluster serves other kinds than before and the result is the same, nothing is written. An addon's
             # digest is the whole comparison, so it is always noted.
@@ -296,11 +291,6 @@ def _head(release: ReleaseHistory) -> Head:
     head = release.head
     assert head is not None, "it has just been written"
     return head
-
-
-def _work(previous: PreviousRevisions) -> int:
-    """The work of reading the objects of all its records (`ReleaseRecord.work`)."""
-    return sum(record.work for record in previous.records)
 
 
 def _key(obj: JSON, namespace: str) -> tuple[str, str, str]:

@@ -23,7 +23,7 @@ def test_instances_are_found_beside_modules_and_are_not_among_them() -> None:
     assert [state.name for state in states.units] == ["a", "b", "dns.default.x"]
     assert (states.modules, states.enabled) == ((states["a"], states["b"]), [])
     assert states["dns.default.x"] is states.get("dns.default.x") is instance
-    assert states.of_key("dns") is None
+    assert "dns" not in states.by_key
     states.remove(instance)
     assert (states.get("dns.default.x"), states.instances) == (None, ())
 

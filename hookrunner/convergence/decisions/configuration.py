@@ -100,7 +100,7 @@ class UserConfiguration:
         bad, before = self.bad, self._config.maintenance
         self.unseen = self._unseen()
         if self._sources.unread:
-            self._store.note_unread(self.unseen)
+            self._store.unread = self.unseen
             return Edit(is_decisive=self._is_decisive(bad, self.flags()))
         self._config, self._secret = self._parse()
         flags = self.flags()
@@ -109,7 +109,7 @@ class UserConfiguration:
         self._renew_reasons(flags)
         self._report_missing()
         was_unread = bool(self._store.unread)
-        self._store.note_unread("")
+        self._store.unread = ""
         return Edit(changed, self._is_decisive(bad, flags), was_unread)
 
     def weigh_missing(self) -> None:
@@ -128,7 +128,7 @@ class UserConfiguration:
         going = [state.name for state in self._off_without(source)]
         going = _with_dependents(going, [state.module for state in self._states.modules if state.live])
         config = self._config if source is self._sources.config else self._secret
-        states = {key: self._states.of_key(key) for key, section in config.sections.items() if section}
+        states = {key: self._states.by_key.get(key) for key, section in config.sections.items() if section}
         stay = [state.name for state in states.values() if state and state.on and state.name not in going]
         return _forecast(source, going, [GLOBAL] * (GLOBAL in states) + sorted(stay))
 
@@ -210,7 +210,7 @@ class UserConfiguration:
 
     def _fate(self, key: str) -> str:
         """What follows from the refusal of this section. At a start there is no last good one."""
-        module = self._states.of_key(key)
+        module = self._states.by_key.get(key)
         concerned = [module] if module else self._states.modules
         undecided = all(state.decision.choice is Choice.UNDECIDED for state in concerned)
         return "until it is corrected, nothing is run or removed" if undecided else "the last good values stay in use"

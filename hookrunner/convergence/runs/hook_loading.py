@@ -13,7 +13,6 @@ from hookrunner.convergence.events import Notice, Notices
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import BadHookConfig, BadModule
 from hookrunner.hooks.catalog import Catalog
-from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import GLOBAL, Phase
 from hookrunner.model.status import some
 from hookrunner.model.unit_state import UnitState
@@ -44,7 +43,7 @@ class SharedHooks:
         """The hooks of a unit."""
         async with self._loading:
             catalog = self._catalogs.get(unit.hooks_of) or await self._ask(unit)
-        hooks = (_belonging_to(hook, unit.name) for hook in catalog.hooks)
+        hooks = (replace(hook, name=f"{unit.name}/{hook.label}", module=unit.name) for hook in catalog.hooks)
         return replace(catalog, hooks=tuple(hooks))
 
     async def _ask(self, unit: Unit) -> Catalog:
@@ -55,10 +54,6 @@ class SharedHooks:
         if not catalog.problems:
             self._catalogs[unit.hooks_of] = catalog
         return catalog
-
-
-def _belonging_to(hook: Hook, unit: str) -> Hook:
-    return replace(hook, name=f"{unit}/{hook.label}", module=unit)
 
 
 class HookPrefetch:

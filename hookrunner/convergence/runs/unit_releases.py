@@ -17,7 +17,7 @@ from hookrunner.modules.retired_modules import advise, find_successor
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.objects.object_marks import with_marks
 from hookrunner.settings import Settings
-from hookrunner.waits import Batches
+from hookrunner.waits import Batches, Pauses
 from kubetypes.json_values import JSON
 
 _log = log.get("helm")
@@ -73,6 +73,10 @@ class ReleaseLocator:
             return {}
 
 
+_RETRIES = Pauses(1.0, 60.0)
+"""Seconds until a record that could not be read is read again."""
+
+
 class _Settled(NamedTuple):
     """A release at rest, with its objects unless they have to be read, and the options with which it was written."""
 
@@ -125,16 +129,19 @@ class DriftTracker:
     async def keep(self) -> None:
         """Begin with the releases that came to rest; runs until cancelled. All of a batch are tracked before a watch
         reports anything: each object that a watch has shown before it is tracked has to be read."""
+        unread, failures = dict[str, _Settled](), 0
         while True:
             # The records that are read here when it is calm are those that the next change of a value needs: soon
             # after a start it finds them in memory.
-            batch = await self._settled.next_calm_batch(CALM, MOST_PAUSES)
-            manifests = [await self._read_objects(settled) for settled in batch]
-            for settled, objects in zip(batch, manifests, strict=True):
+            batch = await self._settled.next_calm_batch(CALM, MOST_PAUSES, _RETRIES.after(failures) or None)
+            waiting, unread = unread | {settled.unit.name: settled for settled in batch}, {}
+            manifests = [await self._read_objects(settled) for settled in waiting.values()]
+            for (unit, settled), objects in zip(waiting.items(), manifests, strict=True):
                 if objects is not None:
                     self._begin(settled, objects)
-                elif self._settled.get(settled.unit.name) is None:
-                    self._settled.put(settled, settled.unit.name)
+                elif self._heads.get(unit) is settled.head:  # else it was written or deleted meanwhile
+                    unread[unit] = settled
+            failures = failures + 1 if unread else 0
 
     async def _read_objects(self, settled: _Settled) -> tuple[JSON, ...] | None:
         """What the release consists of, None if that cannot be read now."""

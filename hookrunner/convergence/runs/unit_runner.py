@@ -36,27 +36,25 @@ class UnitParts:
     store: SectionStore
 
 
+@dataclass(frozen=True, slots=True)
 class UnitDefinitions:
     """Applies the CustomResourceDefinitions that modules have in `crds/`: once in each life of this process, before
     anything else of theirs, and again if they were deleted. All of them get `labels`; files whose names begin with one
     of `skipped` are left out."""
 
-    def __init__(
-        self, crds: Crds, capabilities: ClusterCapabilities, labels: Mapping[str, str], skipped: tuple[str, ...]
-    ) -> None:
-        self._crds = crds
-        self._capabilities = capabilities
-        self._labels = labels
-        self._skipped = skipped
+    crds: Crds
+    capabilities: ClusterCapabilities
+    labels: Mapping[str, str]
+    skipped: tuple[str, ...]
 
     async def apply(self, state: UnitState) -> None:
         """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
         if state.has_definitions:
             return
-        definitions = await asyncio.to_thread(read_crds, state.unit.directory, self._skipped)
-        kinds = await self._crds.ensure(definitions, self._labels) if definitions else ()
+        definitions = await asyncio.to_thread(read_crds, state.unit.directory, self.skipped)
+        kinds = await self.crds.ensure(definitions, self.labels) if definitions else ()
         if definitions:
-            self._capabilities.forget()
+            self.capabilities.forget()
         state.set_definitions(kinds)
 
 

@@ -27,7 +27,8 @@ _log = log.get("modules")
 
 class UnitTasks:
     """Runs and deletes units. A failure sets the unit aside, with a back-off, and lets its hooks go on. `now` gives
-    the monotonic seconds in which patience is measured."""
+    the monotonic seconds in which patience is measured; `activation` is what caused the present converge, empty for
+    most."""
 
     def __init__(
         self,
@@ -38,42 +39,37 @@ class UnitTasks:
         clock: Callable[[], float],
     ) -> None:
         self.now = clock
-        self._activation = ""
+        self.activation = ""
         self._states = states
         self._run, self._delete = steps
         self._queues = queues
         self._metrics = metrics
 
-    @property
-    def activation(self) -> str:
-        """What caused the present converge, empty for most."""
-        return self._activation
-
     def label(self, activation: str) -> None:
         """Tasks from now on carry this activation, which is a label of metrics."""
-        self._activation = activation
+        self.activation = activation
 
     def count_round(self, seconds: float) -> None:
         """A round over all modules has ended, after so many seconds."""
-        self._metrics.convergence_seconds.add(seconds, self._activation)
-        self._metrics.convergence_total.inc(self._activation)
+        self._metrics.convergence_seconds.add(seconds, self.activation)
+        self._metrics.convergence_total.inc(self.activation)
 
     def request(self, state: UnitState, cause: str) -> None:
         """Run a unit: once more if it runs now, and at once if it waits for its next attempt."""
         state.request(self.now())
-        self._enqueue(UnitTask("ModuleRun", state.name, cause, self._activation))
+        self._enqueue(UnitTask("ModuleRun", state.name, cause, self.activation))
 
     async def request_adoption(self, state: UnitState) -> None:
         """Run a unit once with the right to take over objects; returns when that run has succeeded or failed."""
         state.request_adoption(self.now())
-        self._enqueue(UnitTask("ModuleRun", state.name, "Adopt", self._activation))
+        self._enqueue(UnitTask("ModuleRun", state.name, "Adopt", self.activation))
         while state.adopting:
             await self._states.changed.next()
 
     def request_deletion(self, state: UnitState, cause: str) -> None:
         """Delete a unit; why it could not run does not matter any more."""
         state.request_deletion(self.now())
-        self._enqueue(UnitTask("ModuleDelete", state.name, cause, self._activation))
+        self._enqueue(UnitTask("ModuleDelete", state.name, cause, self.activation))
 
     def retry_now(self, name: str) -> None:
         """End a unit's back-off: what it failed for may be repaired."""

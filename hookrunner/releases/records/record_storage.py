@@ -272,17 +272,13 @@ class RevisionCache:
         listed = {(revision.name, revision.number): revision for revision in revisions}
         relist = Relist[tuple[str, int]]()
         # Newer ones are our own writes.
-        relist.begin(key for key, revision in self._revisions() if revision.version <= version)
+        known = [revision for of_release in self._known.values() for revision in of_release.values()]
+        relist.begin((old.name, old.number) for old in known if old.version <= version)
         for key in listed:
             relist.see(key)
         gone = [self._known[name][number] for name, number in sorted(relist.end())]
         changed = {revision.name for revision in gone if self.observe(Change.DELETED, revision)}
         return changed | {revision.name for revision in listed.values() if self.observe(None, revision)}
-
-    def _revisions(self) -> Iterator[tuple[tuple[str, int], ReleaseRevision]]:
-        for name, known in self._known.items():
-            for number, revision in known.items():
-                yield (name, number), revision
 
     def keep(self, revision: ReleaseRevision) -> None:
         """Note that a record was written or seen."""
