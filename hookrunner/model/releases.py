@@ -246,7 +246,7 @@ class Adoption:
 
 @dataclass(slots=True)
 class WriteNotes:
-    """What is to be reported of objects that were written or have left a release. `faults` are what the API server does
+    """What a unit reports of objects that were written or have left its release. `faults` are what the API server does
     not know of each that was written, empty for nothing."""
 
     adopted: list[Adoption] = field(default_factory=list)

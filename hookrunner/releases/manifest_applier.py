@@ -58,8 +58,8 @@ class Counts:
 
 
 class ManifestApplier:
-    """Writes to one cluster, for any number of releases at once, in at most 24 requests at a time. `notes` has what is
-    to be reported of each release, until it is taken."""
+    """Writes to one cluster, for any number of releases at once, in at most 24 requests at a time. `notes` has what
+    units report of each release, until it is taken."""
 
     def __init__(self, client: Client, kinds: KindResolver) -> None:
         self._client = client

@@ -131,8 +131,8 @@ def order_of(
 
 
 class ObjectWriter:
-    """Writes to one cluster. Every method raises KubeError, or ReleaseFailed with what to do. `notes` has what is to be
-    reported of each release, until it is taken."""
+    """Writes to one cluster. Every method raises KubeError, or ReleaseFailed with what to do. `notes` has what
+    units report of each release, until it is taken."""
 
     def __init__(self, client: Client, owners: ReleaseOwners) -> None:
         self._client = client
