@@ -85,6 +85,11 @@ class Batches(Generic[_Item]):
         """What waits under a key, None if nothing does."""
         return self._waiting.get(key)
 
+    @property
+    def are_waiting(self) -> bool:
+        """Does an item wait?"""
+        return bool(self._waiting)
+
     def drop(self, is_dropped: Callable[[_Item], bool]) -> None:
         """Remove the waiting items for which this is true."""
         self._waiting = {key: item for key, item in self._waiting.items() if not is_dropped(item)}

@@ -46,8 +46,9 @@ async def test_an_item_takes_the_place_of_the_one_that_waits_under_its_key() -> 
     batches = Batches[int]()
     for item, key in ((1, "a"), (2, "b"), (3, "a")):
         batches.put(item, key)
-    assert (batches.get("a"), batches.get("c")) == (3, None)
+    assert (batches.get("a"), batches.get("c"), batches.are_waiting) == (3, None, True)
     assert await batches.next_batch() == (3, 2)
+    assert not batches.are_waiting
 
 
 async def test_items_without_a_key_come_as_often_as_they_were_put() -> None:

@@ -29,6 +29,7 @@ from hookrunner.model.bindings import BindingType, by_lifecycle
 from hookrunner.model.modules import GLOBAL, Choice
 from hookrunner.model.tasks import OPERATOR_STARTUP
 from hookrunner.model.unit_state import UnitState
+from hookrunner.waits import Batches
 from kubetypes.json_values import JSON
 
 _log = log.get("converge")
@@ -74,35 +75,6 @@ class RoundSteps:
         await self.leftovers.clean_up()
 
 
-class _RoundRequests:
-    """Why there should be another round."""
-
-    def __init__(self) -> None:
-        self._causes: list[str] = []
-        self._pending = asyncio.Event()
-
-    @property
-    def is_pending(self) -> bool:
-        return self._pending.is_set()
-
-    def add(self, cause: str) -> None:
-        self._causes.append(cause)
-        self._pending.set()
-
-    async def wait(self, seconds: float | None) -> bool:
-        """Wait for a request, so long or indefinitely; is there one?"""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._pending.wait()
-        return self.is_pending
-
-    def take(self) -> str:
-        """All causes, in words; they are answered by the round that begins now."""
-        causes, self._causes = self._causes, []
-        self._pending.clear()
-        return ", ".join(dict.fromkeys(causes))
-
-
 class Converge:
     """Runs rounds. `converged` is set when the first is over; `phase` says where the present one is, empty between
     rounds; `has_decided` means that the first round has decided which modules are on."""
@@ -118,7 +90,7 @@ class Converge:
         self._steps = steps
         self._turns = turns
         self._engine = engine
-        self._requests = _RoundRequests()
+        self._requests = Batches[str]()
         self._urgent = asyncio.Event()
         self._cause = ""
         self._shared: JSON = None
@@ -132,12 +104,12 @@ class Converge:
     @property
     def is_busy(self) -> bool:
         """Is a round under way, or requested?"""
-        return bool(self.phase) or self._requests.is_pending
+        return bool(self.phase) or self._requests.are_waiting
 
     def request(self, cause: str, at_once: bool) -> None:
         """Request another round; `at_once` ends the present one where it is."""
         _log.info("converge requested", cause=cause)
-        self._requests.add(cause)
+        self._requests.put(cause, cause)
         if at_once:
             self._urgent.set()
 
@@ -151,14 +123,14 @@ class Converge:
         doubts = 0
         while True:
             pause = back_off(doubts, random.random()) if self._steps.decisions.is_unsure else None
-            if not await self._requests.wait(pause):
+            if not (causes := await self._requests.next_batch(pause)):
                 doubts += 1
                 if await self._steps.decisions.decide():  # about modules that are undecided
                     self.request("Decided-After-Doubt", at_once=False)
                 continue
             doubts = 0
             self._urgent.clear()
-            cause = self._requests.take()
+            cause = ", ".join(causes)
             try:
                 await self._run_unless_urgent(self._run_round(cause))
             except Exception:  # the causes are not lost with the round: the restarted task begins with them
