@@ -81,16 +81,17 @@ def connect(world: UnitWorld, steps: Steps, rules: TurnRules) -> ConvergenceCore
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """What looks after modules. `prepare` comes before the engine starts, `start` after it."""
+    """What looks after modules. `helm` is what releases are made with. `prepare` comes before the engine starts,
+    `start` after it."""
 
     status: ModulesStatus
     views: UnitViews
     module_views: ModuleViews
     releases: ReleaseReconciler
     states: UnitStates
+    helm: Helm
     _decisions: ModuleDecisions
     _core: ConvergenceCore
-    _helm: Helm
     _configured: ModuleConfiguration
     _events: EventWriter
 
@@ -98,11 +99,6 @@ class Convergence:
     def units(self) -> Units:
         """The units that come and go."""
         return self._core.units
-
-    @property
-    def helm(self) -> Helm:
-        """What releases are made with."""
-        return self._helm
 
     @property
     def events(self) -> EventSource:
@@ -140,7 +136,7 @@ class Convergence:
 
     def start(self, background: Background, built: Assembly) -> None:
         """Begin with the first converge."""
-        core, requests, helm = self._core, self._core.requests, self._helm
+        core, requests, helm = self._core, self._core.requests, self.helm
         core.converge.request(OPERATOR_STARTUP, at_once=False)
         config = ConfigReactions(requests, self._decisions, helm.renderer.prewarm)
         cluster = ClusterReactions(requests, self.releases)
@@ -232,17 +228,19 @@ class _Assembler:
         core = connect(world, steps, TurnRules(self._settings.modules.patience, strict=strict))
         tasks, converge = core.tasks, core.converge
         status = self._status(converge, decisions, releases, leftovers)
-        sources = _view_sources(tasks, (states, store, releases), parts.kube, built)
+        diffs = Diffs(parts.kube.patcher, parts.kube.discovery)
+        sources = ViewSources(states, store, releases, tasks, built.engine, diffs, built.status.snapshots)
         views = UnitViews(sources), ModuleViews(sources, status)
         recorder = EventRecorder(parts.kube.patcher, PACE)
         events = EventWriter(recorder, states.notices, configured.sources.config)
         self._publish(decisions, releases)
-        return Convergence(status, *views, releases, states, decisions, core, self._helm, configured, events)
+        return Convergence(status, *views, releases, states, self._helm, decisions, core, configured, events)
 
     def _decisions(self, activation: Callable[[], str]) -> ModuleDecisions:
         settings, configured, states = self._settings, self._configured, self._states
         store, flags = configured.store, configured.values.flags
-        scripts = _scripts(settings, self._parts, activation)
+        asked = Scripts(settings.hooks, self._parts.children, settings.modules.enabled_timeout)
+        scripts = MeteredScripts(asked, self._parts.metrics, activation)
         by_values, strict = configured.shelf.loaded.statics.enabled, settings.compat is Compat.ADDON
         extenders = Extenders(settings.modules.extenders, by_values, flags, scripts, strict)
         configuration = UserConfiguration(extenders, states, store, configured.sources)
@@ -268,28 +266,12 @@ class _Assembler:
         ModuleGauges(self._states, decisions, releases, queues, engine).export(self._parts.metrics)
 
 
-def _view_sources(
-    tasks: UnitTasks,
-    values: tuple[UnitStates, SectionStore, ReleaseReconciler],
-    kube: Kube,
-    built: Assembly,
-) -> ViewSources:
-    diffs = Diffs(kube.patcher, kube.discovery)
-    (states, store, releases), snapshots = values, built.status.snapshots
-    return ViewSources(states, store, releases, tasks, built.engine, diffs, snapshots)
-
-
 async def _look_for_predecessor(config: ConfigObject) -> None:
     """A user who comes from addon-operator may have left the ConfigMap under its name; nothing else would say so."""
     theirs = config.renamed(Compat.ADDON)
     with suppress(KubeError):
         if (await theirs.read()).version:
             _log.warn(f"{config} does not exist, but {theirs} does", hint=f"to use it: --config-map {theirs.name}")
-
-
-def _scripts(settings: Settings, parts: Parts, activation: Callable[[], str]) -> MeteredScripts:
-    scripts = Scripts(settings.hooks, parts.children, settings.modules.enabled_timeout)
-    return MeteredScripts(scripts, parts.metrics, activation)
 
 
 def _hooks(settings: Settings, parts: Parts, built: Assembly, states: UnitStates, compiled: CompiledHooks) -> UnitHooks:

@@ -103,6 +103,10 @@ class SectionStore:
         self._enabled: tuple[str, ...] | None = None
         self._global = self._global_for_hooks(self._sections[GLOBAL])
 
+    def note_unread(self, reason: str) -> None:
+        """Note why the config could not be read; empty once it was."""
+        self.unread = reason
+
     def add(self, unit: str, key: str, schemas: LayerSchemas) -> None:
         """Add the section of an instance, which is called `key` in documents, and empty until `describe`."""
         self._sections[unit] = Section(key, {}, schemas, unit=unit).computed()

@@ -100,7 +100,7 @@ class UserConfiguration:
         bad, before = self.bad, self._config.maintenance
         self.unseen = self._unseen()
         if self._sources.unread:
-            self._store.unread = self.unseen
+            self._store.note_unread(self.unseen)
             return Edit(is_decisive=self._is_decisive(bad, self.flags()))
         self._config, self._secret = self._parse()
         flags = self.flags()
@@ -109,7 +109,7 @@ class UserConfiguration:
         self._renew_reasons(flags)
         self._report_missing()
         was_unread = bool(self._store.unread)
-        self._store.unread = ""
+        self._store.note_unread("")
         return Edit(changed, self._is_decisive(bad, flags), was_unread)
 
     def weigh_missing(self) -> None:

@@ -318,9 +318,9 @@ async def test_definitions_are_applied_once(tmp_path: Path) -> None:
 async def test_nothing_runs_before_the_values_are_known() -> None:
     """Modules are undecided then, but instances of addons would run without the global values."""
     world = World()
-    world.store.unread = "ConfigMap ops/hookrunner: forbidden"
+    world.store.note_unread("ConfigMap ops/hookrunner: forbidden")
     with pytest.raises(MissingSnapshot, match=r"m: waiting for the values: ConfigMap ops/hookrunner: forbidden"):
         await world.run()
     assert world.steps.take() == []
-    world.store.unread = ""
+    world.store.note_unread("")
     assert await world.run() == [*START, *LISTEN, *RELEASE]
