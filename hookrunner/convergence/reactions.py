@@ -51,7 +51,7 @@ class UnitRequests:
 
 class ConfigReactions:
     """Reacts to edits of the ConfigMap and the Secret, and to hooks that change values or flags. Each `follow_…` runs
-    until cancelled. `prewarm` says that something will be rendered soon."""
+    until cancelled. `prewarm` starts the render worker ahead of runs."""
 
     def __init__(self, requests: UnitRequests, decisions: EditDecisions, prewarm: Callable[[], None]) -> None:
         self._states = requests.states
