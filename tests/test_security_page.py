@@ -18,7 +18,7 @@ from hookrunner.manifests.patches import PATCHING
 from hookrunner.model.json_objects import IN_PLACE as REVIEW_IN_PLACE
 from hookrunner.model.json_objects import OBJECT_WORK
 from hookrunner.packages.names import LARGEST_FILE, LARGEST_PACKAGE
-from hookrunner.releases.records import large_records
+from hookrunner.releases.records import record_storage
 from hookrunner.releases.records.record import JSON_IS_QUICKER, QUICK_TO_PARSE
 from hookrunner.settings.webhooks import WebhookSettings
 from hookrunner.values.config_sections import READING, WRITING
@@ -192,7 +192,7 @@ def test_bounds_are_those_of_the_code() -> None:
     )
     assert bounds["a record of a release"] == (
         of(RELEASE_RECORD),
-        f"{in_units(large_records.UNPACKING.in_place)}, packed",
+        f"{in_units(record_storage.UNPACKING.in_place)}, packed",
     )
     known = f"{in_units(QUICK_TO_PARSE * JSON_IS_QUICKER)} of JSON if its objects are known"
     assert bounds["its manifest"][1] == f"{in_units(QUICK_TO_PARSE)}, or {known}"

@@ -14,6 +14,7 @@ overtaken; another `helm` would do the same to it.)
 """
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,17 +33,17 @@ from hookrunner.model.releases import (
     ReleaseResult,
     WriteNotes,
 )
-from hookrunner.process.pure_calls import call_by_size
+from hookrunner.process.pure_calls import SizeBounds, call_by_size
 from hookrunner.releases import rollout
 from hookrunner.releases.helm_hooks import HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
 from hookrunner.releases.objects.teardown import NamespaceContents, Teardown
 from hookrunner.releases.readiness import Readiness
-from hookrunner.releases.records.large_records import OBJECT_BY_OBJECT
 from hookrunner.releases.records.record import (
     JSON_IS_QUICKER,
     PENDING,
+    QUICK_TO_PARSE,
     ReleaseRecord,
     ReleaseRevision,
     RevisionStatus,
@@ -57,6 +58,9 @@ from kubetypes.json_values import JSON
 
 _NO_OPTIONS = ReleaseOptions()
 _UNFINISHED = frozenset({RevisionStatus.DEPLOYED, RevisionStatus.UNINSTALLING, *PENDING})
+_OBJECT_BY_OBJECT = SizeBounds(in_place=QUICK_TO_PARSE, in_thread=sys.maxsize)
+"""For functions that handle the objects of manifests one by one, by their work (`ReleaseRecord.work`): in place if that
+takes less time than to start a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,7 @@ class Releases:
     ) -> Head:
         previous = await release.read_previous()
         attempt = await call_by_size(
-            target.work, OBJECT_BY_OBJECT, rollout.rollback_attempt, previous, target, digest, note
+            target.work, _OBJECT_BY_OBJECT, rollout.rollback_attempt, previous, target, digest, note
         )
         await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, options))
         await self._clean_history(release, options)
@@ -211,7 +215,7 @@ class Releases:
     async def _upgrade(self, release: ReleaseHistory, desired: DesiredRelease) -> int:
         previous = await release.read_previous()
         work = sum(record.work for record in previous.records) + len(desired.rendered.manifest) // JSON_IS_QUICKER
-        if noted := await call_by_size(work, OBJECT_BY_OBJECT, rollout.with_desired_noted, previous, desired):
+        if noted := await call_by_size(work, _OBJECT_BY_OBJECT, rollout.with_desired_noted, previous, desired):
             # If the cluster serves other kinds than before and the result is the same, nothing is written. An addon's
             # digest is the whole comparison, so it is always noted.
             ours = previous.latest if previous.history[-1].head.digest and not desired.addon else None
@@ -219,7 +223,7 @@ class Releases:
                 with naming_release(release):
                     await release.update(noted)
             return 0
-        attempt = await call_by_size(work, OBJECT_BY_OBJECT, rollout.next_attempt, previous, desired)
+        attempt = await call_by_size(work, _OBJECT_BY_OBJECT, rollout.next_attempt, previous, desired)
         running = ReleaseRollout(self._tools, attempt, previous, desired.options)
         if desired.options.dry_run:
             with naming_release(release):

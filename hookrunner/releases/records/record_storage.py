@@ -6,12 +6,14 @@
     revision = await storage.create(record)
 
 The name is `sh.helm.release.v1.<release>.v<N>`, the type `helm.sh/release.v1`. `RevisionCache` holds the labels,
-kept up to date by our own writes and by a watch.
+kept up to date by our own writes and by a watch. What would be a long step of the event loop is done in a thread, where
+others run in between, or in another process: a parser lets nothing run until it is done.
 Source: https://helm.sh/docs/topics/advanced/#storage-backends; what helm 4.1 was seen to write.
 """
 
 import asyncio
 import base64
+import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -31,14 +33,17 @@ from hookrunner.model.bindings import Change
 from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import Resource, Selection
-from hookrunner.releases.records.large_records import read_document, read_objects
+from hookrunner.process.pure_calls import CallLimits, CallLost, SizeBounds, call_by_size
 from hookrunner.releases.records.record import (
     HOME,
     PENDING,
+    QUICK_TO_PARSE,
     ReleaseRecord,
     ReleaseRevision,
     RevisionStatus,
+    inflated,
     packed_to_fit,
+    parsed,
     revision_of,
 )
 from kubetypes.json_values import JSON
@@ -54,6 +59,21 @@ _VERBS = ["get", "list", "create", "update", "delete"]
 
 _QUICK = 16 * 1024
 """Bytes of JSON that are packed in a millisecond at most: a thread would cost more than it saves."""
+
+_APART = CallLimits(seconds=180.0, memory=2 << 30)
+"""A megabyte of YAML takes a second or two."""
+
+
+def _failure(size: int, lost: CallLost) -> Exception:
+    return ReleaseFailed(f"it cannot be read: {lost}")
+
+
+UNPACKING = SizeBounds(in_place=16 << 10, in_thread=sys.maxsize)
+"""16 KiB of packed text are unpacked in a few milliseconds."""
+PARSING = SizeBounds(in_place=128 << 10, in_thread=4 << 20, limits=_APART, error=_failure)
+"""128 KiB of JSON take a millisecond, 4 MiB less than 50 ms at once."""
+READING = SizeBounds(in_place=QUICK_TO_PARSE, in_thread=256 << 10, limits=_APART, error=_failure)
+"""256 KiB of a manifest take less than 50 ms at once."""
 
 _WORTH_KEEPING = 256 * 1024
 """Bytes of a release's objects that are kept in memory."""
@@ -336,3 +356,19 @@ class RevisionCache:
         if not known:
             self._known.pop(name, None)
         return dropped
+
+
+async def read_document(text: str) -> JSON:
+    """The document of a stored text. Raises ReleaseFailed."""
+    raw = await call_by_size(len(text), UNPACKING, inflated, text)
+    return await call_by_size(len(raw), PARSING, parsed, raw)
+
+
+async def read_objects(record: ReleaseRecord) -> JsonObjects:
+    """The objects of a record's manifest. Raises ReleaseFailed, orjson.JSONEncodeError."""
+    return await call_by_size(len(record.manifest), READING, objects_of, record.without_chart)
+
+
+def objects_of(record: ReleaseRecord) -> JsonObjects:
+    """The same, at once."""
+    return JsonObjects.of(record.objects)

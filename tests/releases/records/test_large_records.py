@@ -3,9 +3,9 @@
 import pytest
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.releases.records import large_records
-from hookrunner.releases.records.large_records import read_document, read_objects
+from hookrunner.releases.records import record_storage
 from hookrunner.releases.records.record import ReleaseRecord, packed, unpacked
+from hookrunner.releases.records.record_storage import read_document, read_objects
 from kubetypes.bounds import RELEASE_RECORD
 
 MANIFEST = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
@@ -17,7 +17,7 @@ def record(**more: object) -> ReleaseRecord:
 
 
 async def test_a_large_record_is_read_as_a_small_one() -> None:
-    text = packed(record(chart={"files": "x" * large_records.PARSING.in_thread}).document)
+    text = packed(record(chart={"files": "x" * record_storage.PARSING.in_thread}).document)
     assert await read_document(text) == unpacked(text)
 
 
@@ -29,7 +29,7 @@ async def test_objects_of_a_manifest_are_the_same_wherever_it_is_read(count: int
 
 async def test_a_large_manifest_that_cannot_be_read_is_refused_with_its_release() -> None:
     with pytest.raises(ReleaseFailed, match=r"^revision 1 of release a: document 1: not YAML"):
-        await read_objects(record(manifest="{" + "a" * large_records.READING.in_thread))
+        await read_objects(record(manifest="{" + "a" * record_storage.READING.in_thread))
 
 
 def test_a_record_with_too_many_values_is_not_written() -> None:
