@@ -16,7 +16,6 @@ is a runtime parameter. What a hook prints is read in `process/output.py`.
 import io
 import logging
 import os
-import re
 import select
 import sys
 import threading
@@ -26,27 +25,16 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from pathlib import PurePath
-from typing import Literal, TextIO
+from typing import TextIO
 
-import orjson
 from structlog.contextvars import bound_contextvars, get_contextvars
-from structlog.dev import ConsoleRenderer
-from structlog.processors import LogfmtRenderer
 
-from hookrunner.printable import printable, printable_json
+from hookrunner.log_forms import RENDERERS, Event, LogType
 
-LogType = Literal["json", "text", "color"]
 LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal": 50}
 
 _OWN_KEYS = frozenset({"level", "logger", "msg", "source", "stacktrace", "time"})
 _BACKLOG = 4 * 1024 * 1024  # bytes held for a reader that has stopped reading
-_WORDS = (PurePath, BaseException)
-_NOT_IN_KEYS = re.compile(r'[\s="]+')
-_GREY, _GREEN, _YELLOW, _RED = "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[31m"
-_COLORS = dict(zip(LEVELS, (_GREY, _GREY, _GREEN, _YELLOW, _RED, _RED), strict=True))
-
-Event = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +90,10 @@ def configure(kind: LogType, level: str, stream: TextIO) -> None:
 
     Raises ValueError for a level or type that does not exist.
     """
-    if kind not in _RENDERERS:
-        raise ValueError(f"unknown log type '{kind}': use one of {', '.join(_RENDERERS)}")
+    if kind not in RENDERERS:
+        raise ValueError(f"unknown log type '{kind}': use one of {', '.join(RENDERERS)}")
     set_level(level)
-    _OUTPUT.render = _RENDERERS[kind]
+    _OUTPUT.render = RENDERERS[kind]
     _OUTPUT.lines = LineWriter(stream)
     logging.getLogger().addHandler(_FOREIGN)
     logging.captureWarnings(True)
@@ -152,55 +140,6 @@ def _source() -> str:
     while frame.f_back is not None and frame.f_code.co_filename in (__file__, logging.__file__):
         frame = frame.f_back
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-
-
-def _record(event: Event) -> str:
-    try:
-        text = orjson.dumps(event, default=_shown).decode()
-    except TypeError:  # some value goes deeper than `default` reaches: a huge number, bad UTF-8, a cycle
-        text = "{" + ",".join(f"{_json(_shown(key))}:{_json(value)}" for key, value in event.items()) + "}"
-    return text if text.isascii() else printable_json(text)
-
-
-def _json(value: object) -> str:
-    """JSON text of anything: what JSON cannot carry is replaced by text, nothing raises."""
-    try:
-        return orjson.dumps(value, default=_shown).decode()
-    except TypeError:
-        return orjson.dumps(_shown(value)).decode()
-
-
-def _shown(value: object) -> str:
-    """Text for a value: words of errors and paths as they are, else its repr, always valid UTF-8."""
-    try:
-        text = value if isinstance(value, str) else (isinstance(value, _WORDS) and str(value)) or repr(value)
-    except Exception as error:
-        text = f"<{type(value).__name__} whose repr failed: {type(error).__name__}>"
-    return text.encode(errors="backslashreplace").decode()
-
-
-def _flat(event: Event) -> dict[str, str]:
-    """Keys without spaces and values as text, for the forms that people read; their terminals obey nothing in them."""
-    texts = {printable(_NOT_IN_KEYS.sub("_", key) or "_"): _json(value) for key, value in event.items()}
-    plain = {key: orjson.loads(text) if text.startswith('"') else text for key, text in texts.items()}
-    return {key: printable(text) for key, text in plain.items()}
-
-
-def _text(event: Event) -> str:
-    """A tab would end a value."""
-    return str(_LOGFMT(None, "", {key: text.replace("\t", r"\t") for key, text in _flat(event).items()}))
-
-
-def _color(event: Event) -> str:
-    """Only a record begins at the left: further lines of its message or stack are indented."""
-    stack = event.pop("stacktrace", [])
-    lines = [str(_CONSOLE(None, "", _flat(event))).rstrip()]
-    return "\n".join([*lines, *(map(printable, stack) if isinstance(stack, list) else [])]).replace("\n", "\n    ")
-
-
-_LOGFMT = LogfmtRenderer(key_order=["time", "level", "logger", "msg"], drop_missing=True)
-_CONSOLE = ConsoleRenderer(event_key="msg", timestamp_key="time", level_styles=_COLORS, pad_event_to=0, colors=True)
-_RENDERERS: dict[str, Callable[[Event], str]] = {"json": _record, "text": _text, "color": _color}
 
 
 class LineWriter:
@@ -283,7 +222,7 @@ class _Output:
 
     def __init__(self) -> None:
         self.level = "info"
-        self.render: Callable[[Event], str] = _text
+        self.render: Callable[[Event], str] = RENDERERS["text"]
         self.lines = LineWriter(sys.__stderr__ or open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (None: started without one)
 
     def write(self, event: Event) -> None:

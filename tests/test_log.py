@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hookrunner import log
+from hookrunner.log_forms import LogType
 
 Logs = Callable[[], list[dict[str, Any]]]
 
@@ -37,7 +38,7 @@ def logs(tmp_path: Path) -> Iterator[Logs]:
         yield lambda: [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def printed(kind: log.LogType, tmp_path: Path, msg: str, **fields: object) -> str:
+def printed(kind: LogType, tmp_path: Path, msg: str, **fields: object) -> str:
     with (tmp_path / "log").open("w") as stream:
         log.configure(kind, "info", stream)
         log.get("a.b").warn(msg, **fields)
@@ -115,7 +116,7 @@ class Broken:
     ],
 )
 @pytest.mark.parametrize("kind", ["json", "text", "color"])
-def test_any_value_can_be_shown(tmp_path: Path, kind: log.LogType, value: object, shown: object) -> None:
+def test_any_value_can_be_shown(tmp_path: Path, kind: LogType, value: object, shown: object) -> None:
     line = printed(kind, tmp_path, "m", value=value, other=1)
     if kind == "json":
         assert json.loads(line)["value"] == shown
@@ -149,7 +150,7 @@ def test_text_is_one_line_of_logfmt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text", "color"])
-def test_logged_text_cannot_send_commands_to_a_terminal(tmp_path: Path, kind: log.LogType) -> None:
+def test_logged_text_cannot_send_commands_to_a_terminal(tmp_path: Path, kind: LogType) -> None:
     """Logged text may come from an attacker: `ESC ]0;x BEL` sets the title of a window, others do worse."""
     shown = printed(kind, tmp_path, "m", path="/\x1b]0;x\x07\r\x9b31m\u2028z")
     assert r"/\x1b]0;x\x07\r\x9b31m\u2028z" in shown
