@@ -5,9 +5,9 @@
         _LOG.info("hook done", seconds=0.2)
 
 The context of a task is bound once, in context variables (structlog's), so a call site is one short line. Output types:
-`json` (keys and key order of shell-operator), `text` (logfmt) and `color` (for a terminal). Python's
-own `logging` and `warnings` come out in the same form. Until `configure` is called, records of level info and above go
-to standard error as `text`, so that commands whose standard output is read by scripts can log too.
+`json` (keys and key order of shell-operator), `text` (logfmt), `color` and `plain` (for eyes). Python's own `logging`
+and `warnings` come out in the same form. Until `configure` is called, records of level info and above go to standard
+error as `text`, so that commands whose standard output is read by scripts can log too.
 
 What is configured here is the only global that changes after import: every room logs, and the level
 is a runtime parameter. What a hook prints is read in `process/output.py`.
@@ -29,7 +29,7 @@ from typing import TextIO
 
 from structlog.contextvars import bound_contextvars, get_contextvars
 
-from hookrunner.log_forms import RENDERERS, Event, LogType
+from hookrunner.log_forms import Event, LogType, renderer
 
 LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal": 50}
 
@@ -90,10 +90,9 @@ def configure(kind: LogType, level: str, stream: TextIO) -> None:
 
     Raises ValueError for a level or type that does not exist.
     """
-    if kind not in RENDERERS:
-        raise ValueError(f"unknown log type '{kind}': use one of {', '.join(RENDERERS)}")
+    render = renderer(kind)
     set_level(level)
-    _OUTPUT.render = RENDERERS[kind]
+    _OUTPUT.render = render
     _OUTPUT.lines = LineWriter(stream)
     logging.getLogger().addHandler(_FOREIGN)
     logging.captureWarnings(True)
@@ -222,7 +221,7 @@ class _Output:
 
     def __init__(self) -> None:
         self.level = "info"
-        self.render: Callable[[Event], str] = RENDERERS["text"]
+        self.render: Callable[[Event], str] = renderer("text")
         self.lines = LineWriter(sys.__stderr__ or open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (None: started without one)
 
     def write(self, event: Event) -> None:

@@ -2,24 +2,33 @@
 (logfmt), `color` and `plain` (for eyes at a terminal). Any value can be shown, and nothing here raises."""
 
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Literal
 
 import orjson
-from structlog.dev import ConsoleRenderer
 from structlog.processors import LogfmtRenderer
 
 from hookrunner.printable import printable, printable_json
 
-LogType = Literal["json", "text", "color"]
+LogType = Literal["json", "text", "color", "plain"]
 Event = dict[str, object]
 """The keys of a record with their values, in their order."""
 
 _WORDS = (PurePath, BaseException)
 _NOT_IN_KEYS = re.compile(r'[\s="]+')
-_GREY, _GREEN, _YELLOW, _RED = "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[31m"
-_COLORS = {"trace": _GREY, "debug": _GREY, "info": _GREEN, "warn": _YELLOW, "error": _RED, "fatal": _RED}
+_DIM, _CYAN, _YELLOW, _RED = "\x1b[2m", "\x1b[36m", "\x1b[33m", "\x1b[31m"
+_COLORS = {"trace": _DIM, "debug": _DIM, "info": "", "warn": _YELLOW, "error": _RED, "fatal": _RED}
+_NARROWEST, _WIDEST = 20, 32  # columns of what a record is about
+_UNITS = ("module", "instance")
+_SUBJECTS = ("addon", "node", "service", "loop", "provider", "lease", "release", "webhook")
+_EXPLANATIONS = ("reason", "error", "hint")
+_USUAL = {"queue": "main", "output": "stdout"}
+_UNSEEN = frozenset({"logger", "proxyJsonLog", "task"})
+_CONTEXT = frozenset({"binding", "event"})
+"""Fields that help to find what went wrong."""
+_SPACE = re.compile(r"\s")
 
 
 def _record(event: Event) -> str:
@@ -59,13 +68,75 @@ def _text(event: Event) -> str:
     return str(_LOGFMT(None, "", {key: text.replace("\t", r"\t") for key, text in _flat(event).items()}))
 
 
-def _color(event: Event) -> str:
-    """Only a record begins at the left: further lines of its message or stack are indented."""
-    stack = event.pop("stacktrace", [])
-    lines = [str(_CONSOLE(None, "", _flat(event))).rstrip()]
-    return "\n".join([*lines, *(map(printable, stack) if isinstance(stack, list) else [])]).replace("\n", "\n    ")
+class _Terminal:
+    """The form for eyes: the time of day here, what the record is about in a column, the message, what explains it, and
+    the fields that are unusual. A column grows when a longer name comes. A record that has a `source`, as at the level
+    debug, is shown with all that it has."""
+
+    def __init__(self, colors: bool) -> None:
+        self._colors = colors
+        self._width = _NARROWEST
+
+    def render(self, event: Event) -> str:
+        """Only a record begins at the left: further lines of its message or stack are indented."""
+        stack = event.pop("stacktrace", None)
+        texts = _flat({key: _joined(value) for key, value in event.items()})
+        level, subject = texts["level"], _take_subject(texts)
+        self._width = max(self._width, min(len(subject), _WIDEST))
+        said = [text for key in _EXPLANATIONS if (text := texts.pop(key, ""))]
+        message = ": ".join([*([] if level == "info" else [level]), texts["msg"], *said])
+        fields = [f"{key}={_quoted(text)}" for key, text in texts.items() if not _is_usual(key, text, texts)]
+        lines = stack if isinstance(stack, list) else []
+        head = [self._paint(_DIM, time.strftime("%H:%M:%S")), self._paint(_CYAN, subject.ljust(self._width))]
+        head += [self._paint(_COLORS[level], message), *(self._paint(_DIM, field) for field in fields)]
+        return "\n".join(
+            ["  ".join(head[:3]) + "".join(f"  {field}" for field in head[3:]), *map(printable, lines)]
+        ).replace("\n", "\n    ")
+
+    def _paint(self, color: str, text: str) -> str:
+        return f"{color}{text}\x1b[0m" if self._colors and color and text.strip() else text
+
+
+def _joined(value: object) -> object:
+    """A list of words as one text."""
+    is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
+    return ", ".join(value) if is_words else value  # type: ignore[arg-type]
+
+
+def _take_subject(texts: dict[str, str]) -> str:
+    """What a record is about: a hook, with its unit if it has one, or else the first of `_SUBJECTS` that it has."""
+    texts.pop("unit", "")
+    unit = next((texts.pop(key) for key in _UNITS if key in texts), "")
+    hook = texts.pop("hook", "")
+    if unit or hook:
+        return "/".join(filter(None, (unit, hook)))
+    return next((texts.pop(key) for key in _SUBJECTS if key in texts), "")
+
+
+def _is_usual(key: str, text: str, texts: Mapping[str, str]) -> bool:
+    """Does this field say nothing to eyes?"""
+    if key in ("level", "msg", "time") or text in ("", "null"):
+        return True
+    if "source" in texts:
+        return False
+    return key in _UNSEEN or _USUAL.get(key) == text or (key in _CONTEXT and texts["level"] == "info")
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\n", r"\n") + '"' if _SPACE.search(text) else text
 
 
 _LOGFMT = LogfmtRenderer(key_order=["time", "level", "logger", "msg"], drop_missing=True)
-_CONSOLE = ConsoleRenderer(event_key="msg", timestamp_key="time", level_styles=_COLORS, pad_event_to=0, colors=True)
-RENDERERS: dict[str, Callable[[Event], str]] = {"json": _record, "text": _text, "color": _color}
+_RENDERERS: dict[str, Callable[[], Callable[[Event], str]]] = {
+    "json": lambda: _record,
+    "text": lambda: _text,
+    "color": lambda: _Terminal(colors=True).render,
+    "plain": lambda: _Terminal(colors=False).render,
+}
+
+
+def renderer(kind: str) -> Callable[[Event], str]:
+    """What makes a line of a record. Raises ValueError for a type that does not exist."""
+    if kind not in _RENDERERS:
+        raise ValueError(f"unknown log type '{kind}': use one of {', '.join(_RENDERERS)}")
+    return _RENDERERS[kind]()

@@ -1,6 +1,7 @@
-"""Records in all three forms, levels, context, foreign loggers, and streams that are slow, closed or full."""
+"""Records in all forms, levels, context, foreign loggers, and streams that are slow, closed or full."""
 
 import asyncio
+import io
 import json
 import logging
 import os
@@ -89,7 +90,7 @@ def test_level_can_be_changed_at_any_time(logs: Logs) -> None:
 def test_unknown_words_are_refused() -> None:
     with pytest.raises(ValueError, match="unknown log level 'loud': use one of trace, debug"):
         log.set_level("loud")
-    with pytest.raises(ValueError, match="unknown log type 'xml': use one of json, text, color"):
+    with pytest.raises(ValueError, match="unknown log type 'xml': use one of json, text, color, plain"):
         log.configure("xml", "info", sys.stderr)  # type: ignore[arg-type]
 
 
@@ -115,7 +116,7 @@ class Broken:
         ([Broken()], ["<Broken whose repr failed: RuntimeError>"]),
     ],
 )
-@pytest.mark.parametrize("kind", ["json", "text", "color"])
+@pytest.mark.parametrize("kind", ["json", "text", "color", "plain"])
 def test_any_value_can_be_shown(tmp_path: Path, kind: LogType, value: object, shown: object) -> None:
     line = printed(kind, tmp_path, "m", value=value, other=1)
     if kind == "json":
@@ -149,18 +150,71 @@ def test_text_is_one_line_of_logfmt(tmp_path: Path) -> None:
     assert line.startswith("time=2")
 
 
-@pytest.mark.parametrize("kind", ["text", "color"])
+@pytest.mark.parametrize("kind", ["text", "color", "plain"])
 def test_logged_text_cannot_send_commands_to_a_terminal(tmp_path: Path, kind: LogType) -> None:
     """Logged text may come from an attacker: `ESC ]0;x BEL` sets the title of a window, others do worse."""
     shown = printed(kind, tmp_path, "m", path="/\x1b]0;x\x07\r\x9b31m\u2028z")
     assert r"/\x1b]0;x\x07\r\x9b31m\u2028z" in shown
 
 
-def test_color_is_for_people(tmp_path: Path) -> None:
-    line = printed("color", tmp_path, "done", hook="a.sh", exc_info=ValueError("x"))
-    plain = re.sub(r"\x1b\[\d*m", "", line)
-    assert line != plain
-    assert plain.partition(" ")[2] == "[warn ] done [a.b] hook=a.sh\n    ValueError: x\n"
+@pytest.mark.parametrize(
+    ("fields", "subject", "rest"),
+    [
+        ({"hook": "a.sh", "binding": "b", "event": "schedule", "queue": "main", "task": "HookRun"}, "a.sh", "done"),
+        ({"hook": "a.sh", "output": "stdout", "proxyJsonLog": True}, "a.sh", "done"),
+        ({"hook": "a.sh", "output": "stderr", "queue": "slow"}, "a.sh", "done  output=stderr  queue=slow"),
+        ({"hook": "a.sh", "module": "web", "unit": "web"}, "web/a.sh", "done"),
+        ({"instance": "dns.x.y", "unit": "dns.x.y", "by": ""}, "dns.x.y", "done"),
+        ({"node": "n1", "seconds": 1.5}, "n1", "done  seconds=1.5"),
+        ({"addons": ["b", "a"], "path": "a b"}, "", 'done  addons="b, a"  path="a b"'),
+        ({"reason": "no jq", "error": ValueError("x"), "hint": "do y"}, "", "done: no jq: x: do y"),
+    ],
+)
+def test_eyes_see_a_column_for_the_subject_and_then_only_what_is_unusual(
+    fields: dict[str, Any], subject: str, rest: str
+) -> None:
+    time, line = seen("info", **fields)
+    assert re.fullmatch(r"\d\d:\d\d:\d\d", time)
+    assert line == f"{subject:20}  {rest}"
+
+
+def test_eyes_see_more_of_what_went_wrong() -> None:
+    context = {"hook": "a.sh", "binding": "b", "event": "schedule", "task": "HookRun", "error": ValueError("x")}
+    assert seen("error", **context)[1].split("  ", 1)[1].strip() == "error: done: x  binding=b  event=schedule"
+
+
+def test_eyes_see_everything_while_debugging() -> None:
+    log.set_level("debug")
+    assert "  logger=a.b  source=test_log.py:" in seen("debug", queue="main")[1]
+
+
+def test_further_lines_are_indented_and_long_names_widen_the_column() -> None:
+    stream = io.StringIO()
+    log.configure("plain", "info", stream)
+    log.get().error("bad\nworse", hook="namespace-defaults.sh", exc_info=ValueError("x"))
+    log.get().info("done", hook="a.sh")
+    first, *more, last = [line[10:] for line in stream.getvalue().splitlines()]
+    assert first == "namespace-defaults.sh  error: bad"
+    assert last == f"{'a.sh':21}  done"
+    assert len(more) == 2
+
+
+def test_colors_are_around_the_same_words() -> None:
+    plain, painted = io.StringIO(), io.StringIO()
+    for kind, stream in (("plain", plain), ("color", painted)):
+        log.configure(kind, "info", stream)  # type: ignore[arg-type]
+        log.get("a.b").warn("done", hook="a.sh", object="x")
+    assert painted.getvalue() != plain.getvalue()
+    assert re.sub(r"\x1b\[\d*m", "", painted.getvalue())[8:] == plain.getvalue()[8:]
+
+
+def seen(level: str, **fields: object) -> tuple[str, str]:
+    """The time of a record in the form `plain`, and the rest of its line."""
+    stream = io.StringIO()
+    log.configure("plain", log.current_level(), stream)
+    log.get("a.b").log(level, "done", **fields)
+    time, _, rest = stream.getvalue().rstrip("\n").partition("  ")
+    return time, rest
 
 
 async def test_context_is_bound_per_task(logs: Logs) -> None:

@@ -213,13 +213,18 @@ class Commands(LazyGroup):
     table: ClassVar = COMMANDS
 
 
+class _NoColor(click.Option):
+    """A flag whose variable counts with any text (https://no-color.org); click would read it as true or false."""
+
+    def value_from_envvar(self, ctx: click.Context) -> str | None:
+        return "true" if self.resolve_envvar_value(ctx) else None
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
-@click.option(
-    "--no-color", is_flag=False, flag_value="1", default="", envvar="NO_COLOR", metavar="", help="No colours."
-)
+@click.option("--no-color", cls=_NoColor, is_flag=True, envvar="NO_COLOR", help="No colours.")
 @click.pass_context
-def cli(ctx: click.Context, no_color: str) -> None:
+def cli(ctx: click.Context, no_color: bool) -> None:
     """Run executables (hooks) when something happens in a Kubernetes cluster.
 
     \b

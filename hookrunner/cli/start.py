@@ -89,7 +89,16 @@ def run_application(loaded: Settings, flags: Mapping[str, str]) -> int:
         gc.freeze()
         gc.set_threshold(_LEFT)
         gc.enable()
-        return run(loaded, loading)
+        return run(without_colors(loaded, flags), loading)
+
+
+def without_colors(loaded: Settings, flags: Mapping[str, str]) -> Settings:
+    """Settings under which the log has no colours if NO_COLOR or `--no-color` asks for none, unless a flag asks for
+    colours."""
+    context = click.get_current_context(silent=True)
+    if context is None or context.find_root().color is not False or "log-type" in flags or loaded.log.type != "color":
+        return loaded
+    return replace(loaded, log=replace(loaded.log, type="plain"))
 
 
 def _with_run_directory(loaded: Settings, stack: ExitStack) -> Settings:

@@ -34,7 +34,7 @@ SHELL = ("SHELL_OPERATOR_{}",)
 TWINS = ("ADDON_OPERATOR_{}", *SHELL)
 """Forms of the predecessors' variables."""
 
-LogType = Literal["text", "json", "color"]
+LogType = Literal["text", "json", "color", "plain"]
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
 
 
@@ -249,7 +249,7 @@ class LogSettings:
         "log-type",
         one_of(*get_args(LogType)),
         "color on a terminal, else json",
-        "How log records are written.",
+        "How log records are written; `color` and `plain` are for eyes.",
         BARE,
         compat=("json", "json"),
         found=lambda _environ: "color" if sys.stdout.isatty() else "json",

@@ -220,7 +220,10 @@ def test_unwritable_report_ends_with_2(cases: Path, command: Command) -> None:
 
 
 @pytest.mark.usefixtures("launcher")
-@pytest.mark.parametrize(("environment", "colours"), [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)])
+@pytest.mark.parametrize(
+    ("environment", "colours"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": "blue"}, False), ({"NO_COLOR": ""}, True)],
+)
 def test_colours_are_for_terminals_without_no_color(
     environment: dict[str, str], colours: bool, cases: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

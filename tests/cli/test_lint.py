@@ -51,7 +51,7 @@ def test_the_summary_is_not_among_the_findings(monkeypatch: pytest.MonkeyPatch) 
     done = run("cron-busy/good.sh", "whole-cluster/bad.sh", "unused-ignore/bad.sh")
     assert done.stderr == "3 hooks: 1 warning, 2 infos\n"
     assert len(done.stdout.splitlines()) == 3
-    assert run("bom/good.sh").stderr == "1 hook: nothing to tell\n"
+    assert run("bom/good.sh").stderr == "1 hook: no problems found\n"
 
 
 def test_next_runs_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:

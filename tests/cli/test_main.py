@@ -44,6 +44,11 @@ def test_bad_usage_ends_with_2_and_names_the_mistake(words: list[str], message: 
     assert message in ended.err
 
 
+def test_no_color_takes_no_value(command: Command) -> None:
+    """It took the command's name."""
+    assert command("--no-color", "version").code == 0
+
+
 def test_bad_variable_is_bad_usage(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOOKRUNNER_SHUTDOWN_GRACE", "long")
     ended = command("start")

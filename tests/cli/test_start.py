@@ -7,10 +7,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
-from hookrunner.cli.start import given, lean_imports, start
-from hookrunner.settings import options
+from hookrunner.cli.start import given, lean_imports, start, without_colors
+from hookrunner.settings import load, options
 from tests import launcher
 from tests.controlplane.certs import make_server_certificate
 from tests.fakes.command_line import Command
@@ -38,6 +39,22 @@ def test_flags_reach_the_settings_as_text(words: list[str], flags: dict[str, str
 def test_every_setting_is_a_flag() -> None:
     flags = {name for parameter in start.params for name in parameter.opts}
     assert {f"--{option.flag}" for option in options()} <= flags
+
+
+@pytest.mark.parametrize(
+    ("flags", "color", "type"),
+    [
+        ({}, None, "color"),
+        ({}, False, "plain"),
+        ({"log-type": "color"}, False, "color"),
+    ],
+)
+def test_the_log_has_no_colors_if_none_are_wanted_and_no_flag_asks_for_them(
+    flags: dict[str, str], color: bool | None, type: str
+) -> None:
+    loaded = load(flags, "", {"HOOKRUNNER_LOG_TYPE": "color"})
+    with click.Context(start, color=color):
+        assert without_colors(loaded, flags).log.type == type
 
 
 def test_contexts_of_libraries_trust_no_server_and_ours_as_the_system(

@@ -35,7 +35,7 @@ def test_starter_passes_the_linter_and_syntax_checks(language: str, kind: str, t
     files = starter("label", language, kind, tmp_path)
     files.write()
     linted = subprocess.run(["hookrunner", "hook", "lint", tmp_path], capture_output=True, text=True, check=False)
-    assert (linted.returncode, linted.stderr.strip()) == (0, "1 hook: nothing to tell")
+    assert (linted.returncode, linted.stderr.strip()) == (0, "1 hook: no problems found")
     command = ["ruff", "check", "--isolated"] if language == "python" else ["shellcheck"]
     subprocess.run([*command, files.hook], check=True)
 

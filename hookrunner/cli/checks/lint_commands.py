@@ -67,7 +67,7 @@ def _print_findings(subject: str, findings: Iterable[Finding], params: dict[str,
     counts = {severity: sum(finding.severity is severity for finding in shown) for severity in Severity}
     if params["output"] == "text":
         words = ", ".join(_many(count, severity) for severity, count in counts.items() if count)
-        echo(f"{subject}: {words or 'nothing to tell'}", err=True)
+        echo(f"{subject}: {words or 'no problems found'}", err=True)
     return int(bool(counts[Severity.ERROR] or (params["strict"] and counts[Severity.WARNING])))
 
 

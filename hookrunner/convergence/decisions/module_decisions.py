@@ -68,6 +68,7 @@ class ModuleDecisions:
             states = self._states.modules
             decided = await self._recalculation(states).decisions([state.module for state in states])
             self.failures += any(decision.choice is Choice.UNDECIDED for decision in decided.values())
+            _report_unmentioned([state.module for state in states if _is_unmentioned(state, decided[state.name])])
             changed = [state for state in states if self._take(state, decided[state.name])]
             self._store.enabled_modules([state.name for state in states if state.on or state.live])
             return bool(changed)
@@ -98,7 +99,7 @@ class ModuleDecisions:
 
     def _take(self, state: ModuleState, decision: Decision) -> bool:
         """Take a decision over; is it another choice than before?"""
-        before = state.decision
+        before, is_reported = state.decision, _is_unmentioned(state, decision)
         state.decide(decision)
         if decision.choice is Choice.OFF and state.live:
             self._store.hold(state.unit.key)
@@ -106,7 +107,8 @@ class ModuleDecisions:
             return False
         if not state.live:
             state.reach(state.phase)  # the time counts from now on, not from the start on
-        self._report_decision(state.module, decision)
+        if not is_reported:
+            self._report_decision(state.module, decision)
         return True
 
     def _report_decision(self, module: Module, decision: Decision) -> None:
@@ -114,3 +116,15 @@ class ModuleDecisions:
         if decision.choice is Choice.UNDECIDED:
             self._states.notices.publish(Notice(module.name, "ModuleUndecided", decision.reason))
         _log.log(level, f"module is {decision.choice}", module=module.name, by=decision.by, why=decision.reason)
+
+
+def _is_unmentioned(state: ModuleState, decision: Decision) -> bool:
+    """Is this the first decision about a module that is not installed, and is it off because nothing mentions it?"""
+    return decision.choice is Choice.OFF and not decision.by and state.decision is NOT_YET and not state.live
+
+
+def _report_unmentioned(modules: list[Module]) -> None:
+    """Log in one line which modules are off from the start on: a directory may have dozens that are never used."""
+    if modules:
+        hint = f'to turn one on, set its flag in the ConfigMap, as in {modules[0].key}Enabled: "true"'
+        _log.info("modules are off", modules=[module.name for module in modules], hint=hint)

@@ -1,6 +1,8 @@
 """Which modules are on and with which values, as edits come in: what an edit changes, what it decides, what is kept."""
 
 import asyncio
+import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents, Grace
 from hookrunner.convergence.decisions.configuration import Edit, Extenders, UserConfiguration
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
@@ -127,6 +130,19 @@ async def test_an_edit_of_values_changes_its_section_and_decides_nothing(world: 
     assert world.edit(**ON, a="n: 1") == Edit()
     assert world.edit(**ON, a="n: 1", aMaintenance="NoResourceReconciliation").changed == {"a"}
     assert world.configuration.is_maintained("a")
+
+
+async def test_modules_that_nothing_has_turned_on_are_one_line_of_the_log(world: World) -> None:
+    log.configure("plain", "info", printed := io.StringIO())
+    await world.start(aEnabled="false")
+    world.edit(cEnabled="true")
+    await world.decisions.decide()
+    world.edit()
+    await world.decisions.decide()
+    lines = [re.split(r"  +", line, maxsplit=2)[1:] for line in printed.getvalue().splitlines()]
+    turn_on = 'to turn one on, set its flag in the ConfigMap, as in bEnabled: "true"'
+    assert [f"modules are off: {turn_on}", 'modules="b, c"'] in lines
+    assert [words[0] for words in lines if "module is" in words[-1]] == ["a", "c", "c"]
 
 
 async def test_a_flag_is_decisive_and_no_change_of_values(world: World) -> None:
