@@ -25,14 +25,25 @@ def test_every_flag_and_variable_has_its_row() -> None:
     assert [name for option in options() for name in option.variables if f"`{name}`" not in page] == []
 
 
-def test_the_hook_in_the_readme_is_the_shipped_one() -> None:
-    hook = (ROOT / "hooks" / "pod-security.sh").read_text()
-    assert f"```sh\n{hook}```" in README
-    assert len(hook.splitlines()) == 7
+@pytest.mark.parametrize(
+    ("page", "language", "file"),
+    [("README.md", "python", "docs/hello/greet.py"), ("docs/quickstart.md", "sh", "hooks/pod-security.sh")],
+)
+def test_hooks_on_the_first_pages_are_those_of_the_checkout(page: str, language: str, file: str) -> None:
+    hook = (ROOT / file).read_text()
+    assert f"```{language}\n{hook}```" in (ROOT / page).read_text()
+    assert len(list(filter(None, hook.splitlines()))) <= 10
+
+
+def test_the_readme_is_short_and_begins_with_a_hook_a_command_and_what_is_seen() -> None:
+    assert len(README.encode()) <= 5_000
+    screen = README[: README.index("## ")]
+    marks = ("```python", "    pip install . ", "](docs/first-minute.svg)")
+    assert [mark for mark in marks if mark not in screen] == []
 
 
 def test_the_readmes_first_screens_have_the_two_commands() -> None:
-    """What the first one shows is run by `tests/flows/test_quick_start.py`, the second one by `.ci/run`."""
+    """The first one is run by `tests/test_terminal_picture.py`, the second one by `.ci/run`."""
     screen = README.splitlines()[:50]
     assert "    pip install '.[test]' && pytest" in screen
     assert [line for line in screen if line.startswith("    pip install . && hookrunner start --sandbox ")]

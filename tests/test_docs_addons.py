@@ -1,5 +1,5 @@
-"""docs/addons.md and the README are true: their commands for addons run as they are written, on the sandbox, and print
-what the page says."""
+"""docs/addons.md and docs/quickstart.md are true: their commands for addons run as they are written, on the sandbox,
+and print what the page says."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("launcher")
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "addons.md").read_text()
-README = (ROOT / "README.md").read_text()
+QUICK_START = (ROOT / "docs" / "quickstart.md").read_text()
 START = re.compile(r"^    hookrunner (start --sandbox --simulate --addons-dir addons .*?)(?: +#|$)", re.MULTILINE)
 CHANGES = re.compile(r"kubectl (apply|delete|patch)")
 """Such a command is run once; one that looks may have to look again."""
@@ -34,8 +34,8 @@ def commands(mark: str) -> list[tuple[str, str]]:
 
 
 def first_page() -> list[str]:
-    """The commands of the README's block about addons."""
-    block = README[README.index("**Addons**") :].split("```")[1]
+    """The commands of the quick start's block about addons."""
+    block = QUICK_START[QUICK_START.index("## Addons") :].split("```")[1]
     return [line.partition("  #")[0].strip() for line in block.splitlines()[1:] if line]
 
 
@@ -50,8 +50,8 @@ def directory(tmp_path: Path) -> Path:
 async def env(directory: Path) -> AsyncIterator[dict[str, str]]:
     """Variables of the second terminal; in the first one hookrunner has defined the addons' kinds."""
     variables = environ(directory)
-    (page,), (readme,) = START.findall(PAGE), START.findall(README)
-    assert page == readme
+    (page,), (quick_start,) = START.findall(PAGE), START.findall(QUICK_START)
+    assert page == quick_start
     program = tethered(sys.executable, "-m", "hookrunner")
     with (directory / "log").open("wb") as log:
         child = await asyncio.create_subprocess_exec(

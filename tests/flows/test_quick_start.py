@@ -1,4 +1,4 @@
-"""The README's first command, as it stands there, on a machine that has Python and nothing else on its PATH."""
+"""The first command of docs/quickstart.md, as it stands there, where PATH has Python and nothing else."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from tests.controlplane.tools import find_tool
 from tests.flows.waiting import PATIENCE, until, until_is
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "docs" / "quickstart.md").read_text()
 
 
 class Shown:
@@ -45,7 +45,7 @@ class Shown:
 @pytest.fixture
 async def started(tmp_path: Path) -> AsyncIterator[tuple[Process, Shown, dict[str, str]]]:
     """The command running; only places that other tests may use at the same time are elsewhere."""
-    (command,) = re.findall(r"pip install \. && hookrunner (.*)", README)
+    (command,) = re.findall(r"^    hookrunner (start --sandbox .*--seed .*)", PAGE, re.MULTILINE)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python3").symlink_to(sys.executable)
     environ = {
@@ -67,7 +67,7 @@ async def started(tmp_path: Path) -> AsyncIterator[tuple[Process, Shown, dict[st
 
 
 async def kubectl(environ: dict[str, str], line: str) -> str:
-    """One line of the README."""
+    """One line of the page."""
     words = shlex.split(line, comments=True)[1:]
     environ = {**os.environ, "KUBECONFIG": environ["HOOKRUNNER_SANDBOX_KUBECONFIG"], "KUBECACHEDIR": environ["HOME"]}
     child = await asyncio.create_subprocess_exec(find_tool("kubectl"), *words, env=environ, stdout=PIPE, stderr=STDOUT)
@@ -78,7 +78,7 @@ async def test_the_first_command_shows_hooks_at_work(started: tuple[Process, Sho
     child, shown, environ = started
     assert (await shown.says(r"export KUBECONFIG=(\S+)"))[1] == environ["HOOKRUNNER_SANDBOX_KUBECONFIG"]
     await shown.says("default/registry is copied to blog, shop")
-    play = re.findall(r"(?m)^kubectl (?:create namespace party|get secrets|patch configmap greeting).*", README)
+    play = re.findall(r"(?m)^kubectl (?:create namespace party|get secrets|patch configmap greeting).*", PAGE)
     assert len(play) == 3
     assert "namespace/party created" in await kubectl(environ, play[0])
     await shown.says("copied to party")
