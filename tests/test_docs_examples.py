@@ -279,7 +279,7 @@ def test_every_flag_that_a_page_names_exists() -> None:
         "ignore-not-found",
         "from-file",
     }  # of kubectl
-    others |= {"server-side", "force", "for", "field-selector", "cascade"}  # of kubectl
+    others |= {"server-side", "force", "for", "field-selector", "cascade", "from-literal", "show-labels"}  # of kubectl
     others |= {"skip-phases"}  # of kubeadm
     others |= {"pending", "failed", "reset-then-reuse-values", "atomic"}  # of helm
     others |= {"from", "no-cache-dir", "no-install-recommends", "yes", "build-arg", "no-deps", "require-hashes"}
@@ -294,7 +294,7 @@ def test_every_flag_that_a_page_names_exists() -> None:
     others |= {"node-ip", "allocate-node-cidrs", "cluster-cidr", "cloud-provider-name"}  # of Kubernetes' programs
     others |= {"verb", "code", "times", "chance", "retry-after"}  # of providers/simcloud
     others |= {"seconds", "stubborn", "count", "zone"}  # of providers/simcloud
-    others |= {"argjson", "cluster"}  # of jq, pytest
+    others |= {"arg", "argjson", "cluster"}  # of jq, pytest
     others |= {"requirement", "upgrade", "admission-control-config-file", "format"}  # of pip, kube-apiserver, docker
     assert {word for _, word in pages(r"(?<![\w-])--([a-z][a-z-]+)")} - flags - others == set()
 
