@@ -42,7 +42,7 @@ from hookrunner.web.debug import OverTcp, Parameters, log_level
 from hookrunner.web.watchdog import watched
 from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
 
-_log = log.get("app")
+_log = log.get(__name__)
 
 T = TypeVar("T")
 

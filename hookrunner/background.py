@@ -24,7 +24,7 @@ _MANY = 2
 """Failures in a row from which a task counts as failing: once may be bad luck."""
 _SHOWN = 3
 
-_log = log.get("background")
+_log = log.get(__name__)
 
 
 @dataclass(eq=False, slots=True)

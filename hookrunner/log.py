@@ -1,8 +1,8 @@
 """Structured logs: one line per record, on one stream, that never hold up the event loop and never raise.
 
-    _LOG = log.get("engine.worker")
+    _log = log.get(__name__)
     with log.bound(hook="a.sh", queue="main"):
-        _LOG.info("hook done", seconds=0.2)
+        _log.info("hook done", seconds=0.2)
 
 The context of a task is bound once, in context variables (structlog's), so a call site is one short line. Output types:
 `json` (keys and key order of shell-operator), `text` (logfmt), `color` and `plain` (for eyes). Python's own `logging`
@@ -77,7 +77,8 @@ class Logger:
 
 
 def get(name: str = "") -> Logger:
-    return Logger(name)
+    """A logger; a file takes `log.get(__name__)`, which is its path in the package, in dots."""
+    return Logger(name.removeprefix("hookrunner."))
 
 
 def bound(**fields: object) -> AbstractContextManager[None]:

@@ -43,7 +43,7 @@ from kubetypes.http_connections import Crowd
 
 __all__ = ["Options", "Sandbox", "serving"]
 
-_LOG = logging.getLogger("sandbox")
+_log = logging.getLogger(__name__)
 
 STOP_GRACE = 0.2
 CONNECTIONS = 1024
@@ -161,7 +161,7 @@ async def _follow(feed: asyncio.Queue[StoreChange], controllers: Sequence[ApiCon
             try:
                 controller.happened(change)
             except Exception as error:
-                _LOG.error("the controller %s met a bug", type(controller).__name__, exc_info=error)
+                _log.error("the controller %s met a bug", type(controller).__name__, exc_info=error)
         await asyncio.sleep(0)
 
 

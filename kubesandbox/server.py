@@ -38,7 +38,7 @@ SUCCESS: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": 
 LEEWAY = 0.1
 """Seconds that a watch lasts longer than it was asked to: a client that gives up after the same time does so first."""
 
-_LOG = logging.getLogger("sandbox")
+_log = logging.getLogger(__name__)
 
 
 class SandboxServer:
@@ -80,7 +80,7 @@ class SandboxServer:
         except ConnectionError:
             return web.Response(status=HTTPStatus.BAD_REQUEST)  # is not sent: the connection is gone
         except Exception as error:
-            _LOG.error("the request %s %s met a bug", http.method, http.path_qs, exc_info=error)
+            _log.error("the request %s %s met a bug", http.method, http.path_qs, exc_info=error)
             message = f"Internal error occurred: {type(error).__name__}: {error}"
             return _refusal(http, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", message))
 

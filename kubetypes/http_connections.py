@@ -18,7 +18,7 @@ from aiohttp.payload import Payload
 Answer: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """What a server does with a request."""
 
-_LOG = logging.getLogger("http")
+_log = logging.getLogger(__name__)
 
 
 class HttpConnection(web.RequestHandler):
@@ -49,7 +49,7 @@ class HttpConnection(web.RequestHandler):
     ) -> web.StreamResponse:
         if status >= 500:
             return super().handle_error(request, status, exc, message)
-        _LOG.debug("not an HTTP request from %s: %s", request.remote, exc)
+        _log.debug("not an HTTP request from %s: %s", request.remote, exc)
         response = web.Response(status=status, text=f"this is not an HTTP/1.1 request: {message}\n")
         response.force_close()
         return response

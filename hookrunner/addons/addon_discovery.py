@@ -23,7 +23,7 @@ from hookrunner.settings import AddonsSettings
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 
-_log = log.get("addons.discovery")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def find_addons(directories: Sequence[Path], names: Collection[str] = ()) -> Add
                 _require_unused(addon, taken.values())
                 values[addon.name] = read_addon_values(addon)
             except BadAddon as error:
-                _log.error("addon is not offered", path=directory, error=str(error))
+                _log.error("addon is not offered", path=directory, error=error)
                 rejected.append(RejectedAddon(directory.name, directory, str(error)))
             else:
                 taken[addon.name] = addon

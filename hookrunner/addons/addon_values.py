@@ -26,7 +26,7 @@ from hookrunner.values.section import READ_ONLY, merged
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 
-_log = log.get("addons.values")
+_log = log.get(__name__)
 
 
 def known_of(instance: Instance, addon: Addon, found: ResolvedVersion, previous_version: str) -> dict[str, JSON]:

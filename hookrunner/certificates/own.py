@@ -57,7 +57,7 @@ _LABELS = {"app.kubernetes.io/managed-by": "hookrunner"}
 _OPTIONS = WriteOptions(FIELD_MANAGER)
 _SECRETS = Resource("v1", "Secret", "secrets", True)
 
-_LOG = log.get("certificates")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class _Own:
             if error.brief:
                 self._next_attempt = min(self._next_attempt, _now() + _BRIEF_PAUSE)
             return _advice(verb, self._secret.state.where, error)
-        _LOG.info("certificate issued", secret=self._secret.state.where, because=state.wrong)
+        _log.info("certificate issued", secret=self._secret.state.where, reason=state.wrong)
         return ""
 
     def _wanted(self, state: SecretJudgement) -> list[str]:

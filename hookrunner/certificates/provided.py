@@ -44,7 +44,7 @@ INTERVAL = 1.0
 _LARGEST = 1024 * 1024
 CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
 
-_LOG = log.get("certificates")
+_log = log.get(__name__)
 
 
 class LatestMaterial:
@@ -66,7 +66,7 @@ class LatestMaterial:
             self.complain(str(version))
             return None
         if self.problem:
-            _LOG.info("certificate is usable again", where=self._source)
+            _log.info("certificate is usable again", where=self._source)
             self.problem = ""
         if version == self.material:
             return None
@@ -81,16 +81,16 @@ class LatestMaterial:
             return
         self.problem, self._reported_at = problem, now
         keeps = "the last good certificate stays" if self.material else "there is no certificate yet, trying on"
-        _LOG.error(f"certificate cannot be used: {keeps}", where=self._source, error=problem)
+        _log.error(f"certificate cannot be used: {keeps}", where=self._source, reason=problem)
 
     def _report(self, new: Material) -> None:
         serial, names = f"{new.serial:x}", ",".join(new.names)
         if self.material and self.material.serial == new.serial:
-            _LOG.info("trusted certificates changed", where=self._source, serial=serial)
+            _log.info("trusted certificates changed", where=self._source, serial=serial)
             return
-        _LOG.info("certificate", where=self._source, serial=serial, names=names, expires=round(new.expires))
+        _log.info("certificate", where=self._source, serial=serial, names=names, expires=round(new.expires))
         for doubt in doubts(new, time.time()):
-            _LOG.warn("API servers will refuse the certificate", where=self._source, serial=serial, because=doubt)
+            _log.warn("API servers will refuse the certificate", where=self._source, serial=serial, reason=doubt)
 
 
 async def from_files(latest: LatestMaterial, cert: Path, key: Path, ca: Path) -> AsyncGenerator[Material, None]:

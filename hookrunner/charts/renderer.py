@@ -162,7 +162,7 @@ _MOST_WORKERS = 3
 STEP = 256 << 10
 """Bytes of objects that are read at a time."""
 
-_LOG = log.get("charts")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ async def read_render(order: RenderRequest, answer: bytes) -> RenderedChart:
     end = begin + head["manifest"]
     manifest = answer[begin:end].decode()
     for hook in head["ignored"]:
-        _LOG.warn(f"{order.name}: an object is left out, because Helm does not know its helm.sh/hook: {hook}")
+        _log.warn(f"{order.name}: an object is left out, because Helm does not know its helm.sh/hook: {hook}")
     await asyncio.sleep(0)
     values = [value async for value in _read_lines(answer[end:])]
     hooks, objects = values[: head["hooks"]], values[head["hooks"] :]

@@ -281,7 +281,7 @@ def _unexpected(error: Exception) -> int:
     # Costs 60 ms and is needed only here.
     from hookrunner import log
 
-    log.get("cli").error("unexpected error", exc_info=error)
+    log.get(__name__).error("unexpected error", exc_info=error)
     log.flush(1)
     echo(f"Error: unexpected {type(error).__name__}: {error}. This is a bug: please report it.", err=True)
     return 1

@@ -21,7 +21,7 @@ from hookrunner.controllers.lease import LeaseLock, LeaseTimes
 from hookrunner.kube.client import Client
 from hookrunner.settings import LeaderElectionSettings
 
-_log = log.get("cloud")
+_log = log.get(__name__)
 
 
 class CloudLoop(Protocol):

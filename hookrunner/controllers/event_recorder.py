@@ -52,7 +52,7 @@ _LONGEST_NAME = 236
 _EVENTS = Resource("v1", "Event", "events", True)
 _RULE = refusals.rbac_rule(_EVENTS, ["create", "patch"])
 _OPTIONS = WriteOptions(timeout=10.0)
-_log = log.get("events")
+_log = log.get(__name__)
 
 
 class EventLike(Protocol):

@@ -45,7 +45,7 @@ _RULES = (
     refusals.rbac_rule(LEASES, ("create",)),
 )
 
-_log = log.get("leader-election")
+_log = log.get(__name__)
 
 
 class LeaseLost(HookrunnerError):

@@ -28,7 +28,7 @@ _CHAIN = (
 _HA = "ADDON_OPERATOR_HA asks for several replicas"
 _ADVICE = "each replica runs all hooks and modules, since none is elected to lead; set one replica"
 
-_log = log.get("replicas")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ Reconcile: TypeAlias = Callable[[_Key], Awaitable[float | None]]
 the exact number of seconds until the key is due again: its failures are neither counted nor forgotten. Raises
 HookrunnerError if it failed."""
 
-_log = log.get("work-queue")
+_log = log.get(__name__)
 
 
 class WorkQueue(Generic[_Key]):

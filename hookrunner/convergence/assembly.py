@@ -51,7 +51,7 @@ from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.section_store import SectionStore
 
-_log = log.get("config")
+_log = log.get(__name__)
 _Change = TypeVar("_Change")
 
 

@@ -32,8 +32,7 @@ from hookrunner.model.unit_state import UnitState
 from hookrunner.waits import Batches
 from kubetypes.json_values import JSON
 
-_log = log.get("converge")
-_crds_log = log.get("crds")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ class RoundSteps:
         results = await asyncio.gather(*(self.definitions.apply(state) for state in states), return_exceptions=True)
         for state, result in zip(states, results, strict=True):
             if isinstance(result, Exception):
-                _crds_log.warn("definitions of a module were not applied", **state.unit.fields, error=str(result))
+                _log.warn("definitions of a module were not applied", **state.unit.fields, error=result)
 
     async def clean_up(self) -> None:
         """After a round: remove what no module wants any more, once it is certain what that is."""

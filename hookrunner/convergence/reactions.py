@@ -17,7 +17,7 @@ from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import MODULE, is_unit_of_addon
 from hookrunner.waits import Batches, Notifier
 
-_log = log.get("modules")
+_log = log.get(__name__)
 
 _CAUSES = {
     BindingType.KUBERNETES: "Kubernetes",

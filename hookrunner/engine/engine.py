@@ -27,7 +27,7 @@ from hookrunner.sources.monitors import Monitors
 from hookrunner.sources.schedule import Schedules
 from hookrunner.waits import Batches
 
-_log, _enabling_log = log.get("engine"), log.get("enabling")
+_log = log.get(__name__)
 
 
 class BindingActivator:
@@ -61,7 +61,7 @@ class BindingActivator:
         if late and hook.module == GLOBAL:
             self._run_metrics.not_enabled(hook)
         for reason in late:
-            _enabling_log.warn("A binding waits, everything else goes on.", **hook.fields, reason=reason)
+            _log.warn("binding waits, everything else goes on", **hook.fields, reason=reason)
         return dispatch.synchronizations(hook, self._clock())
 
     def is_synchronized(self, hook: Hook) -> bool:
@@ -239,7 +239,7 @@ class Engine:
             case ObjectChanged():
                 self._enqueue(dispatch.for_change(hook, event))
             case FilterBroke():
-                _log.error("A filter failed on an object.", **hook.fields, object=str(event.key), error=event.reason)
+                _log.error("filter failed on an object", **hook.fields, object=str(event.key), reason=event.reason)
                 self._enqueue(dispatch.for_broken_filter(hook, event))
 
     async def _read_ticks(self, schedules: Schedules) -> None:

@@ -38,7 +38,7 @@ PATIENCE = 1.0
 """Seconds for a snapshot that needs something from outside: a CRD that is missing, a right. The next attempt is made
 as soon as the snapshot has changed its state."""
 
-_log, _apply_log = log.get("hook-run"), log.get("apply")
+_log = log.get(__name__)
 
 
 class ValuesStore(Protocol):
@@ -81,7 +81,7 @@ class Applier:
         await self.carry_out(answer.objects, previous)
         for refusals in self._hook_metrics.apply_in_steps(hook.label, answer.metrics, hook.module):
             for refusal in refusals:
-                _apply_log.error("A metric was refused.", error=refusal)
+                _log.error("metric refused", reason=refusal)
             await asyncio.sleep(0)
 
     def forget_module(self, module: str) -> None:
@@ -163,7 +163,7 @@ class HookExecutor:
         """Count a failed run. Returns whether it is allowed to fail."""
         self.run_metrics.failed(order, order.allow_failure)
         if order.allow_failure:
-            _log.info("Hook failed, but allowed to fail", error=str(error))
+            _log.info("Hook failed, but allowed to fail", error=error)
         return order.allow_failure
 
     async def forget_module(self, module: str) -> None:
@@ -218,7 +218,7 @@ class HookExecutor:
         try:
             await self._applier.carry_out(failure.operations, [])
         except PatchFailed as error:
-            _log.error("operation with ignoreHookError failed", error=str(error))
+            _log.error("operation with ignoreHookError failed", error=error)
 
 
 class InlineRuns:

@@ -40,7 +40,7 @@ RunModule: TypeAlias = Callable[[UnitTask], Awaitable[Outcome]]
 _MARGIN = 5.0
 """Seconds by which a hook may notice an outage before hookrunner, which learns of it by its own next request."""
 
-_log, _worker_log, _run_log = log.get("queues"), log.get("worker"), log.get("hook-run")
+_log = log.get(__name__)
 
 
 class Queues:
@@ -149,7 +149,7 @@ async def _outcome(queue: Queue, task: Task, run: Run) -> Outcome:
     try:
         return await run(queue, task)
     except Exception as error:
-        _worker_log.exception("A task failed in an unforeseen way and will be tried again; please report this.")
+        _log.exception("task failed in an unforeseen way and will be tried again; please report this")
         return Failed(internal(error))
 
 
@@ -244,18 +244,16 @@ class QueueRuns:
             return Done()
         attempt = task.failures + 1
         if settings.max_attempts and attempt >= settings.max_attempts:
-            return self._give_up(order, task, str(error))
-        _run_log.error("Hook failed. Will retry after delay.", error=str(error), failed_count=attempt)
+            return self._give_up(order, task, error)
+        _log.error("Hook failed. Will retry after delay.", error=error, failed_count=attempt)
         # In the module's own queue it would hold up the module, which then could not even be turned off.
         blocks_module = order.queue == own_queue(order.module) != MAIN
         return Failed(str(error), park=blocks_module or settings.on_failure == "park")
 
-    def _give_up(self, order: HookRun, task: Task, reason: str) -> Dropped:
+    def _give_up(self, order: HookRun, task: Task, error: HookrunnerError) -> Dropped:
         """The last attempt has failed. The hook never learns of the task's events; later ones must not wait for it."""
         self._metrics.tasks_dropped.inc(order.label, order.binding, order.queue, *order.owner)
         self.given_up += 1
         self.last_given_up = task.describe()
-        _run_log.error(
-            "Hook failed for the last time, the task is dropped.", error=reason, failed_count=task.failures + 1
-        )
-        return Dropped(reason)
+        _log.error("hook failed for the last time, the task is dropped", error=error, failed_count=task.failures + 1)
+        return Dropped(str(error))

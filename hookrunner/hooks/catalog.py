@@ -26,7 +26,7 @@ _KEPT = 16 << 20
 """Bytes of an answer that are kept; a longer one is an error."""
 _AT_ONCE = 2 * (os.cpu_count() or 1) + 2
 
-_log = log.get("hooks.catalog")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from hookrunner.model.modules import GLOBAL
 _NOT_HOOKS = (".yaml", ".json", ".md", ".txt")
 ANY_EXECUTE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 
-_log = log.get("hooks.discovery")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def _warn(skipped: Skipped, directory: Path) -> None:
     match skipped.why:
         case Skip.NOT_EXECUTABLE:
             mend = f"it is not executable; to make it a hook: chmod +x {skipped.path}"
-            _log.warn(skipped.why.value, path=skipped.path, error=mend)
+            _log.warn(skipped.why.value, path=skipped.path, reason=mend)
         case Skip.LINK | Skip.COMPILED:
             _log.warn(skipped.why.value, path=skipped.path)
         case Skip.SOURCE:

@@ -33,7 +33,7 @@ _KEPT_STDERR = 8 * 1024
 
 _REVIEWS = (ContextType.VALIDATING, ContextType.MUTATING, ContextType.CONVERSION)
 
-_log = log.get("hooks.run")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)

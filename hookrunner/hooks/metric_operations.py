@@ -34,7 +34,7 @@ _SHOWN = 20
 _LONGEST = 200
 """Characters of a name in the log."""
 
-_log = log.get("hooks.metrics")
+_log = log.get(__name__)
 
 
 def parse(text: bytes) -> tuple[MetricOperation, ...]:

@@ -54,7 +54,7 @@ CONVERSION_BOUNDS = SizeBounds(
 _MOST_WARNINGS = 20
 _OBJECTS = Many(Table({}, open=True), at_least=0)
 
-_log = log.get("hooks.verdicts")
+_log = log.get(__name__)
 
 
 def admission(text: bytes) -> Verdict | None:

@@ -21,7 +21,7 @@ from hookrunner.settings import HooksSettings
 
 _SHOWN = 5
 
-_log = log.get("hooks.writable")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def check(directory: Path, settings: HooksSettings) -> None:
             "\n  - ".join(["other users may change what is run as this one:", *lines]) + "\n"
             f"Take the right away (chmod -R o-w {directory}), or allow it with --on-writable-hook warn."
         )
-    _log.warn("other users may change what is run as this one", path=directory, error="; ".join(lines))
+    _log.warn("other users may change what is run as this one", path=directory, reason="; ".join(lines))
 
 
 def findings(directory: Path, user: User) -> Iterator[WritablePath]:

@@ -29,7 +29,7 @@ _NextBatch: TypeAlias = Callable[[float | None], Awaitable[tuple[str, ...]]]
 _RETRY = 5.0
 """Seconds until releases that could not be read are read again."""
 
-_log = log.get("addons.health")
+_log = log.get(__name__)
 
 
 class TrackedHealth(Protocol):
@@ -89,7 +89,7 @@ class InstanceHealth:
             present = await self._releases.read_head(live.state.name, self._home)
             objects = await self._releases.read_manifest(present) if present else ()
         except (KubeError, ReleaseFailed) as error:
-            _log.warn("objects of an instance cannot be watched yet", instance=live.state.name, error=str(error))
+            _log.warn("objects of an instance cannot be watched yet", instance=live.state.name, error=error)
             return False
         if present and present.revision == _applied_revision(live) and registry.get(unit) is live:
             self._revisions[unit] = present.revision

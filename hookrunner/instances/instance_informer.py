@@ -24,7 +24,7 @@ from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 
-_log = log.get("addons.instances")
+_log = log.get(__name__)
 
 _ANNOTATIONS = RECONCILE, ACCEPT_DIGEST, UNMANAGED
 

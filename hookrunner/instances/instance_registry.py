@@ -50,7 +50,7 @@ _SOON = 2.0
 """Seconds after a change of an instance until its status says that a run or a removal is under way, if it still is:
 longer than most runs take, also in a start with many instances."""
 
-_log = log.get("addons.instances")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ class InstanceRegistry:
         try:
             state = self._units.add(new)
         except BadModule as error:
-            _log.error("instance cannot be reconciled", instance=instance.unit, error=str(error))
+            _log.error("instance cannot be reconciled", instance=instance.unit, error=error)
             return None
         live = self._live[instance.unit] = LiveUnit(addon, state, planner, subject)
         return live
@@ -318,7 +318,7 @@ class InstanceRegistry:
         """Remove the finalizer, however long that takes."""
 
         def report(error: Exception) -> None:
-            _log.warn("finalizer cannot be removed", instance=live.unit, error=str(error))
+            _log.warn("finalizer cannot be removed", instance=live.unit, error=error)
             live.state.fail(str(error), error)
             self._changes.note(live.unit)
             self._notices.publish(Notice(live.unit, "DeleteFailed", str(error)))

@@ -48,7 +48,7 @@ from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.settings import Settings
 
-_log = log.get("addons.instances")
+_log = log.get(__name__)
 
 
 class Instances:
@@ -190,7 +190,7 @@ class Instances:
 
         def report(error: Exception) -> None:
             level = "debug" if cache.is_listed else "error"  # else the loss of the watch is logged
-            _log.log(level, "definition of an addon is not applied yet", addon=addon.name, error=str(error))
+            _log.log(level, "definition of an addon is not applied yet", addon=addon.name, error=error)
             if not cache.is_listed:
                 cache.hide(str(error), isinstance(error, KubeError | ReleaseFailed) and error.brief)
                 self.registry.take_in(addon, InstancesHidden())

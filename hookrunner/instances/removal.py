@@ -42,7 +42,7 @@ _AT_ONCE = 8
 """Finalizers that are set at the same time. Many instances at a start would open a connection for each, and the first
 run would begin when the last one has its finalizer."""
 
-_log = log.get("addons.instances")
+_log = log.get(__name__)
 
 
 async def add_finalizer(client: Client, addon: Addon, instance: Instance) -> None:
@@ -179,7 +179,7 @@ class VanishedInstances:
         """Purge those of one addon, however long that takes. Its instances have been listed."""
 
         def report(error: Exception) -> None:
-            _log.warn("a release without an instance is not purged yet", addon=cache.addon.name, error=str(error))
+            _log.warn("a release without an instance is not purged yet", addon=cache.addon.name, error=error)
 
         async def purge_all() -> None:
             for head in vanished(await self.releases.list_heads(self.home), cache):

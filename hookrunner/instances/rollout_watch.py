@@ -25,7 +25,7 @@ from hookrunner.waits import Notifier
 _LEAST = 0.1
 """Seconds between two looks at the deadlines."""
 
-_log = log.get("addons.instances")
+_log = log.get(__name__)
 
 
 class RolloutWatch:

@@ -33,7 +33,7 @@ from hookrunner.model.timestamps import rfc3339
 from hookrunner.model.unit_state import UnitState
 from kubetypes.json_values import JSON
 
-_log = log.get("addons.status")
+_log = log.get(__name__)
 
 
 class KnownHealth(Protocol):

@@ -40,7 +40,7 @@ _PAUSES = Pauses(1.0, 60.0)
 _AT_ONCE = 8
 _OPTIONS = WriteOptions(manager=MANAGER, force=True, timeout=10.0)
 _KEYS = frozenset({*SHAPES, "objects"})
-_log = log.get("addons.status")
+_log = log.get(__name__)
 
 
 @dataclass(eq=False, slots=True)

@@ -43,7 +43,7 @@ _ANSWER_TIMEOUT = 30.0
 _QUIET = 0.5
 """Seconds after the headers of a stream within which a server that refuses has sent its error."""
 
-_LOG = log.get("kube.client")
+_log = log.get(__name__)
 _READ_BUFFER = 256 * 1024
 JSON_TYPE = "application/json"
 METADATA = f"{JSON_TYPE};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON_TYPE}"
@@ -216,7 +216,7 @@ class Client:
         finally:
             host, seconds = URL(connection.server).authority, time.monotonic() - started
             self._meter.request_finished(call.method, template(call.path), host, code, seconds)
-            _LOG.log(self._level, "request", method=call.method, path=call.path, code=code, seconds=round(seconds, 4))
+            _log.log(self._level, "request", method=call.method, path=call.path, code=code, seconds=round(seconds, 4))
         self.outage.note_answer(response.status)
         if response.status >= 300:
             raise refusals.explain_credentials(await _refusal(call, response), connection)

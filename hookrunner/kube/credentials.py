@@ -25,7 +25,7 @@ from hookrunner.errors import BadKubeConfig
 from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.settings import KubeSettings
 
-_LOG = log.get("kube.credentials")
+_log = log.get(__name__)
 _TOKEN_FILE_AGE = 60.0
 _EXPIRY_MARGIN = 60.0
 _RENEWAL_INTERVAL = 10.0
@@ -141,7 +141,7 @@ class Credentials:
         try:
             authorization = f"Bearer {Path(self._connection.token_file).read_text('utf-8').strip()}"
         except OSError as error:
-            _LOG.warn("cannot read the token file again", file=self._connection.token_file, error=error)
+            _log.warn("cannot read the token file again", file=self._connection.token_file, error=error)
             return
         if authorization != self._connection.authorization:
             self._connection = replace(self._connection, authorization=authorization)
@@ -152,7 +152,7 @@ class Credentials:
         try:
             connection = await load_connection(Lookup(replace(self._settings, context=self._connection.context)))
         except BadKubeConfig as error:
-            _LOG.error("cannot renew the credentials", error=error)
+            _log.error("cannot renew the credentials", error=error)
             return
         finally:
             self._loaded_at = time.monotonic()

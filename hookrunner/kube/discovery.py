@@ -26,7 +26,7 @@ from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import Resource, Selection, find_named, hint_kind, hint_other_group, is_kubernetes_group
 from kubetypes.json_values import JSON
 
-_LOG = log.get("kube.discovery")
+_log = log.get(__name__)
 _AGGREGATED = ",".join(
     [f"application/json;g=apidiscovery.k8s.io;v={v};as=APIGroupDiscoveryList" for v in ("v2", "v2beta1")]
     + ["application/json"]
@@ -145,7 +145,7 @@ class Discovery:
         by_version: dict[str, tuple[Resource, ...]] = {}
         for version, answer in zip(versions, answers, strict=True):
             if isinstance(answer, KubeError):
-                _LOG.warn("an API group cannot be asked for its kinds", group=version, error=answer)
+                _log.warn("an API group cannot be asked for its kinds", group=version, error=answer)
                 missing.append(version)
             elif isinstance(answer, BaseException):
                 raise answer

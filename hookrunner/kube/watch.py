@@ -43,7 +43,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.events import RelistStarted, Report, WatchLost, WatchRestored
 from hookrunner.model.resources import Resource, Selection
 
-_LOG = log.get("kube.watch")
+_log = log.get(__name__)
 _PAGE = "500"
 _LIFETIME = (300, 600)
 """Seconds after which the server ends a watch; random, so that not all watches reconnect at once."""
@@ -210,7 +210,7 @@ class _Watch:
         """Report the end of a loss, once the reports are up to date: never in the middle of a list."""
         if not self._lost or self._cursor.version is None:
             return []
-        _LOG.info("watch restored", selection=str(self._selection))
+        _log.info("watch restored", selection=str(self._selection))
         self._lost = ""
         return [WatchRestored()]
 
@@ -277,8 +277,10 @@ class _Watch:
         """Log once that the list is read again after each pause, without a right to watch: changes are late, not
         lost."""
         if not self._polls:
-            reason = self._explained(error, "watch")
-            _LOG.warn("no right to watch, listing now and then instead", selection=str(self._selection), error=reason)
+            explained = self._explained(error, "watch")
+            _log.warn(
+                "no right to watch, listing now and then instead", selection=str(self._selection), error=explained
+            )
         self._polls = True
 
     def _new_loss(self, error: KubeError) -> list[Report]:
@@ -293,7 +295,7 @@ class _Watch:
         self._lost = str(error)
         error = self._explained(error, "list and watch")
         level = "info" if refusals.is_storage_new(error) else "warn"
-        _LOG.log(level, "watch lost", selection=str(self._selection), error=error)
+        _log.log(level, "watch lost", selection=str(self._selection), error=error)
         return [WatchLost(str(error), error.brief)]
 
     def _explained(self, error: KubeError, verbs: str) -> KubeError:

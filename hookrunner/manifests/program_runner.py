@@ -27,7 +27,7 @@ from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
 from hookrunner.process.pure_calls import call_by_size
 
-_log = log.get("manifests.programs")
+_log = log.get(__name__)
 
 _LIMITED = 'ulimit -c 0; ulimit -d "$1" 2>/dev/null; shift; exec "$@"'
 """A hard limit below ours stays as it is; macOS bounds no data."""

@@ -27,7 +27,7 @@ _NUMBERED = re.compile(r"(?:([0-9]+)-)?(.+)", re.DOTALL)
 _MARKS = ("module.yaml", "Chart.yaml", "templates", "openapi", "hooks", "enabled", "crds")
 """A directory with one of these is a module."""
 
-_log = log.get("modules.discovery")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def find(directories: Sequence[Path], unnumbered: int) -> Found:
         for module in _modules(source, unnumbered):
             if problem := _unusable(module, taken):
                 level = "warn" if module.key in taken else "error"  # an earlier directory replaces modules on purpose
-                _log.log(level, "directory cannot be a module", path=module.directory, error=problem)
+                _log.log(level, "directory cannot be a module", path=module.directory, reason=problem)
                 rejected.append(replace(module, problem=problem))
             else:
                 taken[module.key] = module
@@ -100,7 +100,7 @@ def _module(entry: os.DirEntry[str], source: Path, unnumbered: int) -> Module:
         return _read_directory(module)
     except (BadModule, OSError) as error:
         problem = _describe(error, directory)
-        _log.error("module cannot be loaded", module=name, error=problem)
+        _log.error("module cannot be loaded", module=name, reason=problem)
         return replace(module, problem=problem)
 
 

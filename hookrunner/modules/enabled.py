@@ -22,7 +22,7 @@ from kubetypes.json_values import JSON
 STATIC, DYNAMIC, CONFIG, SCRIPT = EXTENDERS
 REQUIRES = "Requires"
 
-_log = log.get("modules.recalculation")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ from kubetypes import yaml_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
-_log = log.get("modules.loading")
-_statics_log = log.get("modules.statics")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def read(settings: ModulesSettings) -> Shelf:
         try:
             by_key[module.key] = Schemas() if module.problem else schema_files.load(module.directory, module.key)
         except BadModule as error:
-            _log.error("module cannot be used", module=module.name, error=str(error))
+            _log.error("module cannot be used", module=module.name, error=error)
             by_key[module.key], module = Schemas(), replace(module, problem=str(error))
         _report_slips(module.name, by_key[module.key])
         modules.append(module)
@@ -105,7 +104,7 @@ def _with_cycles(modules: Sequence[Module]) -> tuple[Module, ...]:
     """The same modules; those that would wait for themselves have a problem."""
     cycles = order.cycles(modules)
     for name, problem in cycles.items():
-        _log.error("module cannot be loaded", module=name, error=problem)
+        _log.error("module cannot be loaded", module=name, reason=problem)
     return tuple(_with_problem(module, cycles.get(module.name, "")) for module in modules)
 
 
@@ -161,7 +160,7 @@ def _read_module(values: Statics, module: Module, commons: Mapping[Path, dict[st
         _take_flag(values, module.key, {module.directory: document})
         _take_section(values, module.key, document, own)
     except BadModule as error:
-        _statics_log.error("module cannot be loaded", module=module.name, error=error)
+        _log.error("module cannot be loaded", module=module.name, error=error)
         values.problems[module.key] = str(error)
 
 
@@ -169,7 +168,7 @@ def _take_flag(values: Statics, key: str, files: Mapping[Path, Mapping[str, JSON
     for directory, document in files.items():
         file, value = directory / VALUES_FILE, document.get(f"{key}{ENABLED}")
         if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-            _statics_log.warn("flag is a text, read as true or false; remove the quotes", file=file, key=key)
+            _log.warn("flag is a text, read as true or false; remove the quotes", file=file, key=key)
             value = value.strip().lower() == "true"
         if isinstance(value, bool):
             values.enabled[key] = StaticFlag(value, file)
@@ -225,4 +224,4 @@ def _warn_of_unknown_flags(common: Mapping[str, JSON], modules: Sequence[Module]
         key = name.removesuffix(ENABLED)
         if key != name and isinstance(value, bool | str) and key not in keys:
             hint = f"there is no such module{suggestion(key, keys)}"
-            _statics_log.warn("a flag in the common values has no effect", file=file, flag=name, reason=hint)
+            _log.warn("a flag in the common values has no effect", file=file, flag=name, reason=hint)

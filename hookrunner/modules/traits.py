@@ -25,7 +25,7 @@ HIGHEST_WEIGHT: int = MODULE_SCHEMA.properties["weight"]["maximum"]
 
 _REQUIREMENT = re.compile(r"([^\s<>=!~^,|]+)\s*(.*)")
 
-_log = log.get("modules.traits")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)

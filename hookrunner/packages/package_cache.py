@@ -34,7 +34,7 @@ from hookrunner.packages.names import LARGEST_FILE
 from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_files import PackageFiles, is_digest
 
-_LOG = log.get("packages.cache")
+_log = log.get(__name__)
 _DRAFT, _DELETED = ".new-", ".old-"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ATTEMPTS = 3
@@ -95,7 +95,7 @@ class PackageCache:
         try:
             self.hold(package)
         except PackageError as error:
-            _LOG.warn("package cannot be cached", package=str(package), error=str(error))
+            _log.warn("package cannot be cached", package=str(package), error=error)
         else:
             self.release(package.digest)
 
@@ -192,7 +192,7 @@ class PackageCache:
         except (OSError, PackageError):
             pass
         os.close(descriptor)
-        _LOG.warn("cached package damaged, deleting it", package=f"{component} {version}", path=entry)
+        _log.warn("cached package damaged, deleting it", package=f"{component} {version}", path=entry)
         if not _delete(entry):
             raise BlockingIOError(errno.EAGAIN, "it is damaged, and another process uses it", str(entry))
         return None
@@ -222,7 +222,7 @@ class PackageCache:
             if shutil.disk_usage(self._directory).free >= needed:
                 break
             if _delete(entry):
-                _LOG.info("disk full, deleted a cached package that is not in use", path=entry)
+                _log.info("disk full, deleted a cached package that is not in use", path=entry)
         return True
 
     def _shrink(self) -> None:

@@ -52,7 +52,7 @@ from hookrunner.settings.addons import Verification
 
 _T = TypeVar("_T")
 
-_LOG = log.get("packages.fetcher")
+_log = log.get(__name__)
 _GONE = frozenset({"Unreachable", "NotFound"})
 """Reasons for which the installed package is used from the cache, so that its settings can still change."""
 
@@ -119,7 +119,7 @@ class PackageFetcher:
             channel = await call_by_size(len(text), PARSING, parse_channel, name, text, server)
         except PackageError as error:
             self._metrics.addon_channel_reads.inc(source.location, error.reason)
-            _LOG.warn("channel not usable", location=source.location, reason=error.reason, error=str(error))
+            _log.warn("channel not usable", location=source.location, reason=error.reason, error=error)
             raise
         self._metrics.addon_channel_reads.inc(source.location, "read")
         return channel
@@ -130,7 +130,7 @@ class PackageFetcher:
             return await self._fetch(source, request)
         except PackageError as error:
             self._metrics.addon_package_fetches.inc(source.location, error.reason)
-            _LOG.warn("package not usable", location=source.location, reason=error.reason, error=str(error))
+            _log.warn("package not usable", location=source.location, reason=error.reason, error=error)
             if error.reason in _GONE and (package := await self.read_from_cache(request, request.installed)):
                 return package
             raise

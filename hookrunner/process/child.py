@@ -17,7 +17,7 @@ from hookrunner import log
 from hookrunner.process.leader import Leader, WaitStatus
 from hookrunner.process.output import ChunkSink, LineReader, LineSink, OutputPipe, OutputStream
 
-_log = log.get("process")
+_log = log.get(__name__)
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in one unit of ru_maxrss, getrusage(2)
 
 

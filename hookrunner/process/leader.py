@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hookrunner import log
 
-_log = log.get("process")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)

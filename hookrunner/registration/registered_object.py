@@ -47,7 +47,7 @@ from hookrunner.registration.webhook_objects import Registration, TrustedCertifi
 from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
 
-_LOG = log.get("registration")
+_log = log.get(__name__)
 _PAUSES = Pauses(0.02, 4.0)
 """Seconds between attempts. The longest is short: an API server that is back sends no reviews until we have registered
 ourselves."""
@@ -133,7 +133,7 @@ class RegisteredObject:
         if isinstance(step, LostRace):
             return False
         if isinstance(step, WriteStep):
-            _LOG.info("writing a registration", object=str(self), method=step.method)
+            _log.info("writing a registration", object=str(self), method=step.method)
             overwritten.append(before)
             if _is_unconverted(before):
                 self.converts_anew.set()
@@ -193,13 +193,13 @@ class RegisteredObject:
             new = 0 if self.in_sync else 1
             for before in (await self.reconcile())[new:]:
                 self._repairs.add(before)
-                _LOG.warn("a registration was changed, repaired", object=str(self), by=last_writer(before))
+                _log.warn("a registration was changed, repaired", object=str(self), by=last_writer(before))
 
     async def _contest(self) -> None:
         """Take over from a younger process that no longer exists."""
         with suppress(KubeError):
             if await self._challenge.lacks_answer():
-                _LOG.warn("no running process wants what is registered, taking over", object=str(self))
+                _log.warn("no running process wants what is registered, taking over", object=str(self))
                 await self.reconcile(by_hand=True)
 
     def _settle(self, step: InSync | Yielded) -> None:
@@ -218,7 +218,7 @@ class RegisteredObject:
 
     def _report(self, problem: str, level: str = "warn") -> None:
         if problem and problem != self._trouble:
-            _LOG.log(level, "registration is not as it should be", object=str(self), reason=problem)
+            _log.log(level, "registration is not as it should be", object=str(self), reason=problem)
         self._trouble = problem
 
 

@@ -40,7 +40,7 @@ from hookrunner.registration.webhook_objects import (
 SETTLE = 5.0
 """Seconds for API servers to notice a registration that has changed; they follow them by watch."""
 
-_LOG = log.get("registration")
+_log = log.get(__name__)
 
 
 class Registrar:
@@ -151,7 +151,7 @@ class Registrar:
 
     def _warn(self, clashes: Iterable[str]) -> None:
         for clash in clashes:
-            _LOG.warn("webhooks are in each other's way", reason=clash)
+            _log.warn("webhooks are in each other's way", reason=clash)
 
     async def _release_definitions(self, watches: Watches) -> None:
         """Remove our conversion from CRDs that no hook converts. Without a right to list them we have set none."""

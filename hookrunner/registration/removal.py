@@ -32,7 +32,7 @@ LABELLED = f"{CONVERSION}={US}"
 
 _PAUSES = Pauses(1.0, 60.0)
 
-_LOG = log.get("registration")
+_log = log.get(__name__)
 
 
 async def find_possible_leftovers(client: Client, desired: DesiredRegistrations) -> _Registrations:
@@ -76,7 +76,7 @@ async def withdraw(client: Client, desired: DesiredRegistrations, claim: Claim) 
                 if await _has_leftover(client, registration):  # otherwise a missing right would be reported
                     await RegisteredObject(client, registration, claim).reconcile()
         except KubeError as error:
-            _LOG.debug("what was registered earlier cannot be looked for", error=error)
+            _log.debug("what was registered earlier cannot be looked for", error=error)
             if not error.brief:
                 return
         else:

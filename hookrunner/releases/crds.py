@@ -85,7 +85,7 @@ _PAGE = 500
 _OPTIONS = WriteOptions(FIELD_MANAGER)
 _VERBS = ["get", "create", "update"]
 
-_LOG = log.get("releases.crds")
+_log = log.get(__name__)
 
 
 class Crds:
@@ -162,7 +162,7 @@ class Crds:
         both = await self._put(both)
         await wait_for_serving(self._client, both, self._deadline)
         written = await self._rewrite_objects(both)
-        _LOG.info("objects are stored in another version", crd=existing["metadata"]["name"], objects=written)
+        _log.info("objects are stored in another version", crd=existing["metadata"]["name"], objects=written)
         stored = [version for version in both["status"]["storedVersions"] if version not in removed]
         return await self._set_stored_versions(both, stored) | {"spec": update["spec"]}
 

@@ -152,7 +152,7 @@ def _is_permanent(obj: JSON) -> bool:
     return (obj["apiVersion"].rpartition("/")[0], obj["kind"]) != _DELETED_BY_CLUSTER
 
 
-_LOG = log.get("releases.drift")
+_log = log.get(__name__)
 _WATCH_DELAY = 1.0
 """Seconds that a watch may be behind our own writes."""
 
@@ -292,7 +292,7 @@ class Drift:
             fields = await self._read_changed_fields(tracked_id, release)
         except KubeError as error:
             self._recheck.retry(tracked_id, error)
-            _LOG.log("debug" if error.brief else "warn", "object cannot be read", object=str(tracked_id), error=error)
+            _log.log("debug" if error.brief else "warn", "object cannot be read", object=str(tracked_id), error=error)
             return None
         finding = None if fields == () else await self._to_finding(tracked_id, release, fields or ())
         if self._tracked.active(tracked_id) is not release or not _is_news(tracked_id, release, finding):

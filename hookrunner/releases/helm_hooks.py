@@ -27,7 +27,7 @@ from hookrunner.releases.manifest_objects import CRD, MANAGER, ReleaseId, object
 from hookrunner.releases.readiness import Readiness, has, is_gone
 from hookrunner.releases.records.record import now
 
-_LOG = log.get("releases.hooks")
+_log = log.get(__name__)
 _FIRST, _AFTER_SUCCESS, _AFTER_FAILURE = "before-hook-creation", "hook-succeeded", "hook-failed"
 _VERBS = ["get", "list", "watch", "create", "delete"]
 _COMPLETE = frozenset({("batch", "Job"), ("", "Pod")})
@@ -119,7 +119,7 @@ class HelmHooks:
             try:
                 await self._delete(step, policy)
             except (ReleaseFailed, KubeError) as error:
-                _LOG.warn("Helm hook could not be deleted", hook=str(step), error=error)
+                _log.warn("Helm hook could not be deleted", hook=str(step), error=error)
 
     async def _delete(self, step: "_Step", policy: str) -> None:
         """Delete a hook's object and wait until it is deleted, if this is one of the hook's policies."""

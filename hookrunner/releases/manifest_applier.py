@@ -34,7 +34,7 @@ from kubetypes.json_values import JSON
 
 _ESTABLISHED_WITHIN = 60.0
 
-_LOG = log.get("releases.applying")
+_log = log.get(__name__)
 
 _NO_OPTIONS = ReleaseOptions()
 
@@ -93,7 +93,7 @@ class ManifestApplier:
         wanted = {object_id(obj, identity): obj for obj in objects}
         before = _as_wanted(last, wanted)
         if len(wanted) < len(objects):
-            _LOG.warn("duplicate objects in manifest, the last one is used", release=str(identity))
+            _log.warn("duplicate objects in manifest, the last one is used", release=str(identity))
         pending = changed(wanted, before, repair)
         self._kinds.learn(objects)
 

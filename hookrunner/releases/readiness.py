@@ -30,7 +30,7 @@ from kubetypes.json_values import JSON
 _LOG_AFTER = 30.0
 """Seconds after which the log names the objects that are not ready."""
 
-_LOG = log.get("releases.readiness")
+_log = log.get(__name__)
 
 Rule: TypeAlias = Callable[[JSON], ObjectHealth]
 """Whether an object meets a condition; None stands for an absent object."""
@@ -140,7 +140,7 @@ async def _log_not_ready(awaited: list[_Awaited], timeout: float) -> None:
     """Log once which objects are not ready. Their messages are left out, because they may contain secrets."""
     await asyncio.sleep(_LOG_AFTER)
     left = some([str(key) for watched in awaited for key, _ in watched.not_ready()])
-    _LOG.warn("objects are not ready yet, kubectl describe says why", objects=left, timeout=f"{timeout:g} s")
+    _log.warn("objects are not ready yet, kubectl describe says why", objects=left, timeout=f"{timeout:g} s")
 
 
 def _check(awaited: list[_Awaited], timeout: float) -> None:

@@ -45,7 +45,7 @@ _PATIENCE = 2.0
 _Queue: TypeAlias = asyncio.Queue[Reports | None]
 """What a reader has not read yet; None makes it continue with a watch of its own."""
 
-_log = log.get("streams")
+_log = log.get(__name__)
 
 
 @dataclass(slots=True, eq=False)

@@ -21,7 +21,7 @@ from hookrunner.values.section import NO_SCHEMAS, LayerSchemas, Origin, Section,
 from kubetypes import json_values
 from kubetypes.json_values import JSON, written
 
-_log = log.get("values")
+_log = log.get(__name__)
 
 
 class ValuesJson(NamedTuple):
@@ -208,9 +208,7 @@ class SectionStore:
         try:
             return self._patched_plain(key, asked)
         except BadValues as error:
-            _log.warn(
-                "a hook's patch is not written, because its module will be deleted", section=key, error=str(error)
-            )
+            _log.warn("a hook's patch is not written, because its module will be deleted", section=key, error=error)
             return None
 
     def _patched_plain(self, key: str, asked: tuple[ValuesOperation, ...]) -> JSON:

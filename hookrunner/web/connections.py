@@ -14,7 +14,7 @@ from hookrunner.web.review_limits import ReviewLimits
 from kubetypes import http_connections
 from kubetypes.http_connections import Answer
 
-_log = log.get("web.connections")
+_log = log.get(__name__)
 
 
 class Connections(http_connections.HttpServer):

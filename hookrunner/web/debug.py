@@ -40,7 +40,7 @@ from hookrunner.web.views.unit_routes import release_routes, value_routes
 from kubetypes import foreign_pages
 from kubetypes.json_values import JSON
 
-_log, _parameters_log = log.get("web.debug"), log.get("web.parameters")
+_log = log.get(__name__)
 
 WITHHELD = (
     "not shown over TCP (--debug-http-addr), since it may hold values of --config-secret: ask over the debug socket, "
@@ -181,7 +181,7 @@ class Parameters:
         """The time is over."""
         state = self._states[name]
         self._parameters[name].apply(state.lasting)
-        _parameters_log.info("parameter expired", parameter=name, value=state.lasting, expired=state.value)
+        _log.info("parameter expired", parameter=name, value=state.lasting, expired=state.value)
         state.changed(state.lasting)
 
 

@@ -35,7 +35,7 @@ BACKLOG = 128
 GRACE = 1.0
 """Seconds that a running answer gets when the program stops."""
 
-_log = log.get("web")
+_log = log.get(__name__)
 
 
 def on_port(address: str, port: int, flag: str) -> socket.socket:

@@ -44,7 +44,7 @@ PARSED_APART = 2
 GUARD = 0.1
 """Seconds by which a reviewer may miss the deadline."""
 
-_log = log.get("web.reviews")
+_log = log.get(__name__)
 
 
 class Reviews:

@@ -34,7 +34,7 @@ PAUSE = 1.0
 FOLLOW_EVERY = 5.0
 """Seconds between looks at the files of client CAs. The kubelet takes a minute or two to exchange a mounted Secret."""
 
-_log = log.get("web.tls")
+_log = log.get(__name__)
 
 
 class _Tls(sslproto.SSLProtocol):
@@ -135,7 +135,7 @@ class TlsListener:
         except BadConfig as error:
             trusted, complaint = self._trusted, str(error)
         if complaint and complaint != self._complaint:
-            _log.error("client CAs cannot be used, the ones before still count", error=complaint)
+            _log.error("client CAs cannot be used, the ones before still count", reason=complaint)
         self._complaint = complaint
         if trusted != self._trusted:
             self._trusted = trusted
@@ -189,7 +189,7 @@ class TlsListener:
 
     def _pause(self, reason: object) -> None:
         """To try on at once would be a busy loop."""
-        _log.error("no more connections can be accepted, pausing", error=reason, seconds=PAUSE)
+        _log.error("no more connections can be accepted, pausing", reason=reason, seconds=PAUSE)
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._sock)
         loop.call_later(PAUSE, self._open)

@@ -31,7 +31,7 @@ _MOST_ANSWERS = 20
 """Clients that are answered in one slice; each may take `_READING` seconds to send its request."""
 _READING = 0.1
 
-_log = log.get("watchdog")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ MARGIN = 60.0
 """Seconds before the old certificate expires in which the new one is shown, published or not: waiting longer
 would not save a review."""
 
-_LOG = log.get("webhooks")
+_log = log.get(__name__)
 
 
 class Rotation:
@@ -98,7 +98,7 @@ class Rotation:
         """Wait as long as the old certificate can be shown."""
         await asyncio.wait({settled}, timeout=max(old.expires - MARGIN - self._now(), 0.0))
         if not settled.done():
-            _LOG.error("the old certificate expires before the new CA is known to be trusted", server=self.server)
+            _log.error("the old certificate expires before the new CA is known to be trusted", server=self.server)
 
     def _present(self, material: Material) -> None:
         if self.shown is None or self.shown.certificate != material.certificate:
@@ -106,10 +106,10 @@ class Rotation:
                 self._show(material.certificate, material.key)
             except BadConfig as error:
                 self._refused = str(error)
-                _LOG.error("a certificate cannot be shown, the one before stays", server=self.server, error=error)
+                _log.error("a certificate cannot be shown, the one before stays", server=self.server, error=error)
                 return
             serial, expires = f"{material.serial:x}", int(material.expires)
-            _LOG.info("certificate in use", server=self.server, serial=serial, expires=expires)
+            _log.info("certificate in use", server=self.server, serial=serial, expires=expires)
         self.shown, self._refused = material, ""
 
 
@@ -162,9 +162,9 @@ class Servers:
         sock = listen.on_port(server.address, server.port, server.flag)
         port = sock.getsockname()[1]
         reached_by = planned.found_at(port).way_to(server)
-        _LOG.info("listening for reviews", server=server.name, port=port, reached_by=reached_by)
+        _log.info("listening for reviews", server=server.name, port=port, reached_by=reached_by)
         if server.takes_forged_reviews:
-            _LOG.warn(
+            _log.warn(
                 f"any client that reaches the webhook port can forge reviews: give {server.client_ca_flag}, or let "
                 "only API servers reach it by a NetworkPolicy",
                 server=server.name,

@@ -17,7 +17,7 @@ MOST = 128 << 20
 PATIENCE = 60.0
 """Seconds."""
 
-_LOG = logging.getLogger("sandbox")
+_log = logging.getLogger(__name__)
 
 
 class Held:
@@ -63,6 +63,6 @@ async def in_time(connection: web.RequestHandler) -> AsyncIterator[None]:
 
 
 def _cut(connection: web.RequestHandler, why: str) -> None:
-    _LOG.warning("connection cut: %s", why)
+    _log.warning("connection cut: %s", why)
     if connection.transport is not None:
         connection.transport.abort()

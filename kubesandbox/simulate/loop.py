@@ -26,7 +26,7 @@ from kubesandbox.verbs.bodies import Body
 from kubesandbox.verbs.rules import Object
 from kubetypes.timers import TICK
 
-_LOG = logging.getLogger("simulate")
+_log = logging.getLogger(__name__)
 
 GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN)
 """Refusals of a creation that are not about the object: it exists already, the namespace is being deleted."""
@@ -119,7 +119,7 @@ class Simulation:
             try:
                 self._look_at(controller, key)
             except Exception as error:
-                _LOG.error("%s met a bug with %s", controller.component, key, exc_info=error)
+                _log.error("%s met a bug with %s", controller.component, key, exc_info=error)
             await asyncio.sleep(0)
 
     def _look_at(self, controller: Controller, key: Key) -> None:
@@ -155,7 +155,7 @@ class Simulation:
             try:
                 self._write(controller, write)
             except Refused as refused:
-                _LOG.debug("a write of %s was refused: %s", controller.component, refused.message)
+                _log.debug("a write of %s was refused: %s", controller.component, refused.message)
                 if isinstance(write, Create) and write.about is not None and refused.code not in GONE:
                     message = f"Error creating: {refused.message}"
                     self._write(controller, Tell(write.about, "FailedCreate", message, warning=True))

@@ -24,7 +24,7 @@ from kubesandbox.webhooks.webhook_client import WebhookClient
 from kubetypes.json_values import JSON
 from kubetypes.webhook_rules import labels_of
 
-_LOG = logging.getLogger("sandbox")
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class RequestAdmission:
         said = f'failed calling webhook "{hook.name}": {why}'
         if not hook.ignored:
             raise internal(said)
-        _LOG.warning("a webhook failed, the request goes on: %s", said)
+        _log.warning("a webhook failed, the request goes on: %s", said)
 
 
 def _name(obj: Object | None) -> str:

@@ -182,7 +182,7 @@ async def test_metrics_of_hooks_are_exported_and_a_group_is_replaced(operator: S
 async def test_a_conflicting_metric_is_refused_and_the_scrape_still_works(operator: Start) -> None:
     body = metrics({"name": "m", "set": 1}, {"name": "m", "add": 1}, {"name": "other", "set": 3})
     program = await operator({"h.sh": hook({"onStartup": 1}, body)})
-    await program.wait_log("A metric was refused")
+    await program.wait_log("metric refused")
     assert (program.hook_metric("m"), program.hook_metric("other")) == (1, 3)
     assert program.get("/metrics/hooks")[0] == 200
 

@@ -40,8 +40,8 @@ async def test_a_failing_filter_is_reported_and_retried_while_others_pass(operat
     await program.hears("h.sh", 99)
     shown = await until(lambda: [t for t in program.queue_list()["main"] if t.startswith("FilterRetry")], "its task")
     assert f"cms {cms.namespace}/ConfigMap/bad" in shown[0]
-    record = await program.wait_log("A filter failed on an object.")
-    assert "parsed as a number" in record["error"]
+    record = await program.wait_log("filter failed on an object")
+    assert "parsed as a number" in record["reason"]
     cms.change("bad", n="8")
     told = await program.hears("h.sh", 100)
     assert told[-1][1] == "bad"

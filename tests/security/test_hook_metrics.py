@@ -74,7 +74,7 @@ async def test_no_name_and_no_label_forges_a_sample(tmp_path: Path) -> None:
     script = hook({"onStartup": 1}, f'cat {tmp_path}/operations > "$METRICS_PATH"\n')
     async with attacked(tmp_path, {"h.sh": script}) as target:
         status, text = target.program.get("/metrics/hooks")
-        refused = [record["error"] for record in target.program.logs() if record["msg"] == "A metric was refused."]
+        refused = [record["reason"] for record in target.program.logs() if record["msg"] == "metric refused"]
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     assert (status, {sample.labels["hook"] for sample in samples}) == (200, {"h.sh"})
     assert {s.name for s in samples} == {"values", "names"} | {name for name in NAMES.values() if name}
@@ -95,6 +95,6 @@ seq 2000 | sed 's/.*/{"name": "process_cpu_seconds_total", "action": "set", "val
 @pytest.mark.usefixtures("launcher")
 async def test_a_flood_of_refusals_is_logged_in_short(tmp_path: Path) -> None:
     async with attacked(tmp_path, {"h.sh": hook({"onStartup": 1}, NAMELESS)}) as target:
-        refused = [record for record in target.program.logs() if record["msg"] == "A metric was refused."]
+        refused = [record for record in target.program.logs() if record["msg"] == "metric refused"]
         assert (len(refused), "1980 more refusals" in str(refused[-1])) == (21, True)
         assert target.program.metric("hook_metrics_refused_total", hook="h.sh") == 2000

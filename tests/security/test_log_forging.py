@@ -44,7 +44,7 @@ log.flush(9)
 """
 PAIR = re.compile(r'([^\s="]+)=("(?:[^"\\]|\\.)*"|[^\s="]*)(?: |$)')
 
-BEGIN = re.compile(r"20[2-9]\d-\S+Z \[(error|info )\] ")
+BEGIN = re.compile(r"\d\d:\d\d:\d\d {24}(error: |m  )")
 
 
 def written(kind: str) -> list[str]:

@@ -33,7 +33,7 @@ _DEFAULTS = CommonFields(channel=ADDON_SCHEMA.properties["channel"]["default"])
 """For texts that are empty."""
 _PLURAL_ENDINGS = (("y", 1, "ies"), ("s", 0, "es"))
 
-_log = log.get("addons.file")
+_log = log.get(__name__)
 
 
 def read_addon(directory: Path, root: Path) -> Addon:

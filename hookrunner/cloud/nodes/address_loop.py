@@ -27,7 +27,7 @@ from kubetypes.json_values import JSON
 
 _WANT = frozenset({Want.STATE, Want.METADATA})
 _RULES = refusals.rbac_rule(NODES, ["patch"]), refusals.rbac_rule(NODES, ["patch"], "status")
-_log = log.get("cloud.addresses")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class AddressLoop(PassLoop):
             if event := provider_id_mismatch(node, metadata):
                 self._reports.record(node, event)
         if metadata.addresses and (problem := address_problem(node, metadata.addresses)):
-            _log.warn("addresses of a node not updated", node=node.name, error=problem)
+            _log.warn("addresses of a node not updated", node=node.name, reason=problem)
         return metadata
 
     async def _write(self, node: CloudNode, metadata: InstanceMetadata) -> None:

@@ -48,7 +48,7 @@ _WANT = frozenset({Want.STATE, Want.METADATA})
 _NO_ANSWER = ProviderError(ErrorCode.UNAVAILABLE, "no answer about this Node")
 _PURPOSE = "initialise Nodes"
 _RULES = refusals.rbac_rule(NODES, ["patch"]), refusals.rbac_rule(NODES, ["patch"], "status")
-_log = log.get("cloud.nodes")
+_log = log.get(__name__)
 
 
 class NotInitialized(HookrunnerError):

@@ -44,7 +44,7 @@ _PatchOf: TypeAlias = Callable[[CloudNode], JSON]
 
 _NOTHING = LifecycleDecision({})
 _WANT = frozenset({Want.STATE})
-_log = log.get("cloud.lifecycle")
+_log = log.get(__name__)
 
 
 class LifecycleLoop(PassLoop):
@@ -147,8 +147,9 @@ class LifecycleLoop(PassLoop):
             self._reports.metrics.cloud_node_deletes.inc("deleted")
 
     def _fail_deletion(self, node: CloudNode, error: KubeError) -> None:
-        self.problem = str(refusals.explain_rights(error, "delete Nodes", refusals.rbac_rule(NODES, ["delete"])))
-        _log.warn("node cannot be deleted", node=node.name, error=self.problem)
+        explained = refusals.explain_rights(error, "delete Nodes", refusals.rbac_rule(NODES, ["delete"]))
+        self.problem = str(explained)
+        _log.warn("node cannot be deleted", node=node.name, error=explained)
         self._reports.record(
             node, ObjectEvent("DeletingNodeFailed", f"Failed deleting node {node.name}: {self.problem}")
         )
@@ -186,8 +187,9 @@ class LifecycleLoop(PassLoop):
             async with self._slots:
                 await self._writer.patch(node, patch_of)
         except KubeError as error:
-            self.problem = str(refusals.explain_rights(error, "taint Nodes", refusals.rbac_rule(NODES, ["patch"])))
-            _log.warn("taints of a node cannot be written", node=node.name, error=self.problem)
+            explained = refusals.explain_rights(error, "taint Nodes", refusals.rbac_rule(NODES, ["patch"]))
+            self.problem = str(explained)
+            _log.warn("taints of a node cannot be written", node=node.name, error=explained)
             return False
         return True
 

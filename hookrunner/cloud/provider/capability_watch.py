@@ -13,7 +13,7 @@ from hookrunner.cloud.provider.provider_program import FileFingerprint, Provider
 from hookrunner.cloud.provider.verbs import CAPABILITIES
 from hookrunner.waits import Pauses
 
-_log = log.get("cloud.provider")
+_log = log.get(__name__)
 
 PERIOD = 600.0
 PAUSES = Pauses(1.0, 60.0)

@@ -15,7 +15,7 @@ from hookrunner.errors import HookFailed
 from hookrunner.process.children import Children
 from hookrunner.process.output import SHOWN, OutputStream, WholeOutput
 
-_log = log.get("cloud.provider")
+_log = log.get(__name__)
 
 
 class ProcessTransport:

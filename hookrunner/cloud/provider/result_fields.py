@@ -15,7 +15,7 @@ from hookrunner.cloud.provider.wire_answers import unavailable
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 
-_log = log.get("cloud.provider")
+_log = log.get(__name__)
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from hookrunner.errors import HookFailed
 from hookrunner.process.children import Children
 from hookrunner.waits import Pauses
 
-_log = log.get("cloud.provider")
+_log = log.get(__name__)
 
 LEAVING = 5.0
 """Seconds that the program has to finish after the end of its standard input."""

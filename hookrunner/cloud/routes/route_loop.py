@@ -33,7 +33,7 @@ from hookrunner.errors import KubeError
 from hookrunner.kube.client import Client
 
 _WRITES_AT_ONCE = 16
-_log = log.get("cloud.routes")
+_log = log.get(__name__)
 
 
 class RouteProvider(Protocol):
@@ -175,7 +175,7 @@ class RouteLoop:
         writes = [self._write_condition(node, is_routed, limit) for node, is_routed in wanted if is_routed is not None]
         if problems := [problem for problem in await asyncio.gather(*writes) if problem]:
             self.problem = problems[0]
-            _log.warn("conditions of Nodes cannot be written", nodes=len(problems), error=problems[0])
+            _log.warn("conditions of Nodes cannot be written", nodes=len(problems), reason=problems[0])
 
     async def _write_condition(self, node: CloudNode, is_routed: bool, limit: asyncio.Semaphore) -> str:
         """Write the condition of a Node if it differs; why it could not be written, empty if it could."""

@@ -19,7 +19,7 @@ from hookrunner.model.resources import ObjectReference
 ROUTE_SOURCE = "route_controller"
 """The component that Events of routes name, as those of Kubernetes' own manager."""
 
-_log = log.get("cloud.routes")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from hookrunner.cloud.services.service_reports import (
 )
 from hookrunner.cloud.services.service_writer import ServiceWriter
 
-_log = log.get("cloud.services")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)

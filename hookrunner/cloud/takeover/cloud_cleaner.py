@@ -47,7 +47,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
 
-_log = log.get("cloud.clean")
+_log = log.get(__name__)
 
 
 class RoutesLeft(HookrunnerError):

@@ -26,7 +26,7 @@ from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 from kubetypes.timers import timeout_at
 
-_log = log.get("config")
+_log = log.get(__name__)
 _VERBS = ["get", "list", "watch", "create", "update"]
 
 
@@ -161,7 +161,7 @@ class ConfigObject:
                 return True
             case WatchLost(reason):
                 self.unseen = reason
-                _log.error(f"{self} cannot be read", error=reason)
+                _log.error(f"{self} cannot be read", reason=reason)
             case WatchRestored():
                 self.unseen = ""
         return False  # or a state from before our last write, whose answer is known

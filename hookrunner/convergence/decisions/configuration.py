@@ -28,7 +28,7 @@ TROUBLE_EVERY = 5.0
 """Seconds after which trouble that lasts counts once more in `config_values_errors_total`, as under addon-operator."""
 
 _HINT = "write true or false, or put quotes around texts"
-_log = log.get("config")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class UserConfiguration:
         for key, error in refused.items():
             if str(error) != str(self.refused.get(key, "")):
                 fate = self._fate(key)
-                _log.error(f"section of the configuration refused; {fate}", error=str(error))
+                _log.error(f"section of the configuration refused; {fate}", error=error)
                 self._states.notices.publish(Notice(key, "ConfigRejected", f"{error}; {fate}"))
         for key in self.refused.keys() - refused.keys():
             message = f"{key}: the section is used again"

@@ -19,7 +19,7 @@ from hookrunner.values.section_store import SectionStore
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
-_log = log.get("config")
+_log = log.get(__name__)
 _NOTHING = object()
 
 
@@ -115,7 +115,7 @@ class ModuleDecisions:
         level = "error" if decision.choice is Choice.UNDECIDED else "info"
         if decision.choice is Choice.UNDECIDED:
             self._states.notices.publish(Notice(module.name, "ModuleUndecided", decision.reason))
-        _log.log(level, f"module is {decision.choice}", module=module.name, by=decision.by, why=decision.reason)
+        _log.log(level, f"module is {decision.choice}", module=module.name, by=decision.by, reason=decision.reason)
 
 
 def _is_unmentioned(state: ModuleState, decision: Decision) -> bool:

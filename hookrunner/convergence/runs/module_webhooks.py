@@ -32,7 +32,7 @@ KINDS: tuple[ReviewKind, ...] = "conversion", "admission"
 _PATIENCE = 30.0
 """Seconds for a registration or a withdrawal, while the API server is away, for example."""
 
-_log = log.get("module-webhooks")
+_log = log.get(__name__)
 
 
 class WebhookRegistrar(Protocol):
@@ -97,7 +97,7 @@ class ModuleWebhooks:
                     await self._let_answer(state)
                 await self._renew()
         except (HookrunnerError, TimeoutError) as error:
-            _log.warn("registrations of an earlier process are not adjusted yet", error=str(error))
+            _log.warn("registrations of an earlier process are not adjusted yet", error=error)
         else:
             self._clean = not self._declared.modules.incomplete
 
@@ -128,7 +128,7 @@ class ModuleWebhooks:
         try:
             self._clean, self._looked = not await self._registrar.has_leftovers(), True
         except KubeError as error:
-            _log.warn("registrations of an earlier process cannot be looked up", error=str(error))
+            _log.warn("registrations of an earlier process cannot be looked up", error=error)
 
     async def _let_answer(self, state: UnitState) -> None:
         """Let a module's hooks answer before its turn has come. Errors are reported when it has."""

@@ -28,7 +28,7 @@ from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 
 _DEPLOYED = "deployed"
-_log = log.get("helm")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)

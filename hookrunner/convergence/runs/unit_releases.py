@@ -20,8 +20,7 @@ from hookrunner.settings import Settings
 from hookrunner.waits import Batches, Pauses
 from kubetypes.json_values import JSON
 
-_log = log.get("helm")
-_purge_log = log.get("converge")
+_log = log.get(__name__)
 
 
 class ReleaseLocator:
@@ -69,7 +68,7 @@ class ReleaseLocator:
         try:
             return await self._releases.list_strays()
         except Denied as error:
-            _log.debug("releases in other namespaces cannot be listed", error=str(error))
+            _log.debug("releases in other namespaces cannot be listed", error=error)
             return {}
 
 
@@ -150,7 +149,7 @@ class DriftTracker:
         try:
             return await self._releases.read_manifest(settled.head)
         except (KubeError, ReleaseFailed) as error:
-            _log.debug("objects cannot be watched yet", **settled.unit.fields, error=str(error))
+            _log.debug("objects cannot be watched yet", **settled.unit.fields, error=error)
             return None
 
     def _begin(self, settled: _Settled, objects: tuple[JSON, ...]) -> None:
@@ -199,7 +198,7 @@ class Leftovers:
         try:
             heads = [await self._locator.head(state.unit) for state in self._states.modules]
         except (KubeError, ReleaseFailed) as error:
-            _purge_log.error("releases of an earlier process cannot be looked up", error=str(error))
+            _log.error("releases of an earlier process cannot be looked up", error=error)
             return False
         self._looked = True
         for state, head in zip(self._states.modules, heads, strict=True):
@@ -244,7 +243,7 @@ class Leftovers:
 
     def _report_retired(self, head: Head, kind: str) -> None:
         advice = self._retired[head.name] = advise(head.name, head.namespace, kind)
-        _purge_log.warn("release of a module that no longer ships is left alone", release=head.name, hint=advice)
+        _log.warn("release of a module that no longer ships is left alone", release=head.name, hint=advice)
         self._states.notices.publish(Notice(head.name, "ModuleRetired", advice))
 
     def _is_without_module(self, head: Head) -> bool:
@@ -267,17 +266,17 @@ class Leftovers:
         before, self.result = self.result, f"nothing was purged: {doubt}"
         if self.result != before:
             level = "info" if doubt == _NO_MODULES else "warn"  # none were asked for: a good start
-            _purge_log.log(level, "nothing is purged", why=doubt)
+            _log.log(level, "nothing is purged", reason=doubt)
 
     async def _remove(self, head: Head) -> None:
         name, notices = head.name, self._states.notices
-        _purge_log.info("purging a release without a module", release=name)
+        _log.info("purging a release without a module", release=name)
         try:
             await self._purge(head)
             notices.publish(Notice(name, "ReleasePurged", f"no module is called {name}: removed", bad=False))
         except HookrunnerError as error:
             notices.publish(Notice(name, "PurgeFailed", str(error)))
-            _purge_log.error("a release could not be purged", release=name, error=str(error))
+            _log.error("a release could not be purged", release=name, error=error)
 
 
 def _identity(head: Head) -> ReleaseId:

@@ -10,7 +10,7 @@ from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Phase
 from hookrunner.model.unit_state import UnitState
 
-_log = log.get("module-delete")
+_log = log.get(__name__)
 
 
 class UnitRemover:
@@ -28,7 +28,7 @@ class UnitRemover:
         try:
             await self._hooks.load(state)
         except BadHookConfig as error:
-            _log.error("deleting the unit without its hooks", **state.unit.fields, error=str(error))
+            _log.error("deleting the unit without its hooks", **state.unit.fields, error=error)
         await self._webhooks.withdraw(state, "admission")  # else they may refuse the deletion of the module's objects
         # It may have been turned off before it came so far, or while no process ran.
         await self._hooks.listen(state, BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM)

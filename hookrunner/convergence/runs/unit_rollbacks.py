@@ -15,7 +15,7 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import ROLLED_BACK, Head
 from hookrunner.releases.manifest_objects import ReleaseId
 
-_log = log.get("helm")
+_log = log.get(__name__)
 
 
 class UnitRollbacks:

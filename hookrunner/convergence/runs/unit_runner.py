@@ -23,7 +23,7 @@ from hookrunner.values.section_store import SectionStore
 MOST_REPEATS = 5
 """So many times in a row a module's afterHelm hooks may change its values before it is set aside."""
 
-_run_log = log.get("module-run")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class UnitRunner:
             self._repeats.pop(state.name, None)
             return Phase.READY
         self._count_repeat(state.name)
-        _run_log.info("afterHelm hooks changed values, running once more", **state.unit.fields)
+        _log.info("afterHelm hooks changed values, running once more", **state.unit.fields)
         return Phase.CAN_RUN_HELM
 
     def _count_repeat(self, name: str) -> None:

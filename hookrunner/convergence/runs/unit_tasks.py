@@ -22,7 +22,7 @@ from hookrunner.model.unit_state import UnitState
 AttemptSteps: TypeAlias = Callable[[UnitState], Awaitable[None]]
 """The steps of a run or of a deletion."""
 
-_log = log.get("modules")
+_log = log.get(__name__)
 
 
 class UnitTasks:
@@ -148,16 +148,16 @@ class UnitTasks:
         counter = self._metrics.module_delete_errors if order.deletes else self._metrics.module_run_errors
         counter.inc(order.unit)
         if not _is_wanted(state, order):  # the task that is wanted now waits behind it and needs no back-off
-            _log.warn("unit failed in a task that is no longer wanted", error=reason)
+            _log.warn("unit failed in a task that is no longer wanted", error=error)
             return Dropped(reason)
         is_outdated = _is_outdated(state, order)
         state.fail(reason, error)
         kind = state.unit.kind
         self._publish(state, kind.deletion_failed if order.deletes else kind.failed, reason)
         if is_outdated:
-            _log.warn("unit failed and was changed meanwhile, trying at once", error=reason)
+            _log.warn("unit failed and was changed meanwhile, trying at once", error=error)
             return Dropped(reason)
-        _log.error("unit failed, will retry after a delay; other units go on", error=reason)
+        _log.error("unit failed, will retry after a delay; other units go on", error=error)
         return Failed(reason, park=True)
 
     def _retry_others(self, state: UnitState) -> None:

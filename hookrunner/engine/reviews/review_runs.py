@@ -24,7 +24,7 @@ from hookrunner.model.tasks import HookRun
 KILL_AFTER = 1.0
 """Seconds from SIGTERM to SIGKILL for a hook whose answer is no longer needed."""
 
-_log = log.get("reviews")
+_log = log.get(__name__)
 
 
 class TooLate(HookFailed):
@@ -99,7 +99,7 @@ class ReviewRuns:
     def count_failure(self, order: HookRun, error: HookrunnerError) -> None:
         """Count and log a run that led to no answer."""
         self._executor.run_metrics.failed(order)
-        _log.error("A review was not answered.", **order.fields, error=str(error))
+        _log.error("review not answered", **order.fields, error=error)
 
     def _over(self, task: asyncio.Task[Answer]) -> None:
         self._under_way.discard(task)

@@ -31,7 +31,7 @@ _WORKLOADS = frozenset({("apps", kind) for kind in ("Deployment", "ReplicaSet", 
     ("batch", "Job")
 }
 
-_LOG = log.get("releases.health")
+_log = log.get(__name__)
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class PodWatchdog:
             try:
                 obstacle = await self._find(target)
             except KubeError as error:
-                _LOG.debug("Pods cannot be looked at", workload=str(target), error=str(error))
+                _log.debug("Pods cannot be looked at", workload=str(target), error=error)
                 obstacle = None
             if self._followed.get(target) is not workload:
                 continue

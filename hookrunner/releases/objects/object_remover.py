@@ -27,7 +27,7 @@ _WHY_KEPT = {
     "Namespace": "all objects in it would be deleted with it",
 }
 
-_LOG = log.get("releases.applying")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ObjectRemover:
         except Denied as error:
             raise explain_rights(error, ref.resource) from error
         if reason := reason_to_stay(metadata, identity, options) or _kind_to_stay(target, options):
-            _LOG.info("object is not deleted", object=str(target), reason=reason)
+            _log.info("object is not deleted", object=str(target), reason=reason)
             if owner_of(metadata) == identity:
                 await self.keep(ref, metadata, options.marks)
             return KeptObject(str(target), reason, is_adopted(metadata, identity))

@@ -59,8 +59,7 @@ _ATTEMPTS = 5
 _GONE_WITHIN = 30.0
 
 
-_LOG = log.get("releases.writing")
-_OWNERS_LOG = log.get("releases.owners")
+_log = log.get(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,13 +281,13 @@ class ObjectWriter:
             return
         text = await describe(self._client, order.obj, written.faults)
         if text:
-            _LOG.warn("faults in a template are ignored", object=order.ref.path, faults=text)
+            _log.warn("faults in a template are ignored", object=order.ref.path, faults=text)
         self.notes[order.identity].faults[order.name] = text
 
     def _note_adoption(self, identity: ReleaseId, adoption: Adoption) -> None:
         level = "warn" if adoption.owner else "info"
         owner = adoption.owner or "none"
-        _OWNERS_LOG.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
+        _log.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
         self.notes[identity].adopted.append(adoption)
 
 

@@ -31,7 +31,7 @@ APPLY_METHOD = "csa"
 """How a stock helm 4 should continue our releases: by merging on the client side. An object that we have created and
 not changed since has no applied field (`object_writer`), and server-side apply would find a conflict in each."""
 
-_LOG = log.get("releases.records")
+_log = log.get(__name__)
 _GZIP = b"\x1f\x8b\x08"
 
 _LARGEST = 1024 * 1024
@@ -192,7 +192,7 @@ def packed_to_fit(record: ReleaseRecord) -> str:
     text = packed(record.document)
     if len(text) <= _LARGEST:
         return text
-    _LOG.warn(
+    _log.warn(
         "release record is too large, the chart's files other than templates are left out",
         release=record.name,
         revision=record.revision,

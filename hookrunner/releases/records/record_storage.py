@@ -51,7 +51,7 @@ from kubetypes.json_values import JSON
 Driver = Literal["secret", "configmap"]
 OTHER: Mapping[Driver, Driver] = {"secret": "configmap", "configmap": "secret"}
 
-_LOG = log.get("releases.records")
+_log = log.get(__name__)
 _PLURAL = {"secret": "secrets", "configmap": "configmaps"}
 _KIND = {"secret": "Secret", "configmap": "ConfigMap"}
 _TYPE = "helm.sh/release.v1"
@@ -115,7 +115,7 @@ class RecordStorage:
         for metadata, revision in records:
             if revision is None:
                 name = f"{namespace}/{metadata['name']}"
-                _LOG.warn("not a release record: its labels `name` and `version` are missing or invalid", record=name)
+                _log.warn("not a release record: its labels `name` and `version` are missing or invalid", record=name)
         return [revision for _, revision in records if revision], int(page["metadata"]["resourceVersion"])
 
     async def list_strays(self) -> list[ReleaseRevision]:

@@ -37,7 +37,7 @@ from hookrunner.releases.records.record import (
 )
 from hookrunner.releases.records.record_storage import RecordStorage, RevisionCache
 
-_LOG = log.get("releases.archive")
+_log = log.get(__name__)
 
 _Key: TypeAlias = tuple[str, str, int, int]
 
@@ -55,7 +55,7 @@ class UnreadableRecords:
     def note(self, revision: ReleaseRevision, problem: str) -> None:
         """Note a record that cannot be read, and why."""
         text = f"{problem}; objects that only this record names are left in the cluster: delete them, then the record"
-        _LOG.warn("a revision cannot be read", error=text)
+        _log.warn("a revision cannot be read", reason=text)
         self._problems[_key(revision)] = text
         self._found.put_nowait((revision.name, text))
 
@@ -234,12 +234,12 @@ class ReleaseStore:
             if not any(head.owned for head in heads.values()):
                 kinds = f"{self._others.kind}s"
                 hint = f"if an earlier process had another --helm-driver, grant list of {kinds}"
-                _LOG.info(f"release records in {kinds} are not read: no right to list them", hint=hint)
+                _log.info(f"release records in {kinds} are not read: no right to list them", hint=hint)
         others = cache.heads().items()
         later = {name: head for name, head in others if name not in heads or heads[name].revision < head.revision}
         ours = [name for name, head in later.items() if head.owned]
         if ours and namespace not in self._listed_once:
-            _LOG.error("releases have records of another --helm-driver", releases=some(ours), hint=self._way_out())
+            _log.error("releases have records of another --helm-driver", releases=some(ours), hint=self._way_out())
         return later
 
     def _refuse_elsewhere(self, name: str, namespace: str, foreign: bool) -> None:

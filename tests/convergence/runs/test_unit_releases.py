@@ -354,7 +354,10 @@ async def test_a_start_without_modules_warns_of_nothing(directories: tuple[Path,
     log.configure("text", "info", printed := io.StringIO())
     await world.leftovers.clean_up()
     log.configure("text", "info", sys.__stderr__ or sys.stderr)
-    assert f'level={level} logger=converge msg="nothing is purged" why="{why}"' in printed.getvalue()
+    assert (
+        f'level={level} logger=convergence.runs.unit_releases msg="nothing is purged" reason="{why}"'
+        in printed.getvalue()
+    )
     assert world.purged == []
 
 

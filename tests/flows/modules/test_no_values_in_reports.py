@@ -137,7 +137,7 @@ async def test_no_report_of_a_mistake_shows_a_value(real: World) -> None:
     for name in mistakes(real.namespace):
         await until(partial(failed, real, f"{name}.sh"), f"a failure of {name}\n{real.operator.story()}")
     assert "failures" in str(real.operator.queue_list())
-    await real.operator.wait_log("A filter failed on an object.")
+    await real.operator.wait_log("filter failed on an object")
     await real.operator.wait_log("global: ConfigMap: global: cannot be read: not YAML: line 1: an alias")
     assert MARKER not in await everything(real)
     await real.configure(GLOBAL=None, strangerEnabled=None)
