@@ -70,13 +70,13 @@ class NotFoundError(CloudError):
     code = "NotFound"
 
 
-class VerbNotImplemented(CloudError):
+class VerbNotImplementedError(CloudError):
     """The interface of this verb is not there."""
 
     code = "NotImplemented"
 
 
-class ImplementedElsewhere(CloudError):
+class ImplementedElsewhereError(CloudError):
     """Another controller takes care of this Service."""
 
     code = "ImplementedElsewhere"
@@ -107,6 +107,11 @@ class ThrottledError(CloudError):
     """Too many requests: no call of any verb for so long, 30 s if it is not known."""
 
     code = "Throttled"
+
+
+VerbNotImplemented = VerbNotImplementedError
+ImplementedElsewhere = ImplementedElsewhereError
+"""The names until 0.2.0, which leave with the release after 0.3.0."""
 
 
 class CloudProgram:
@@ -184,7 +189,7 @@ class CloudProgram:
     def _result(self, name: str, params: dict[str, JSON]) -> Mapping[str, JSON]:
         function = self._functions.get(name)
         if function is None:
-            raise VerbNotImplemented(f"this provider has no {name}")
+            raise VerbNotImplementedError(f"this provider has no {name}")
         result = function(params)
         return {} if result is None else result
 

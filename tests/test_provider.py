@@ -170,9 +170,15 @@ def test_half_an_interface_is_an_error() -> None:
         program.verb("lb-create")
 
 
+def test_names_of_errors_until_0_2_0_are_the_same_classes() -> None:
+    assert provider.VerbNotImplemented is provider.VerbNotImplementedError
+    assert provider.ImplementedElsewhere is provider.ImplementedElsewhereError
+
+
 def test_its_errors_are_those_of_the_wire_format() -> None:
     classes = [made for made in vars(provider).values() if isinstance(made, type) and issubclass(made, CloudError)]
     assert {made.code for made in classes} == set(ErrorCode)
+    assert [made for made in classes if not made.__name__.endswith("Error")] == []
     for error in (PendingError("soon", 42), ThrottledError("slow", 5)):
         read = read_error(error.document)
         assert (read.code, read.retry_after, read.reason) == (error.code, error.retry_after, str(error))
