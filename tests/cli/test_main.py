@@ -26,6 +26,7 @@ def test_each_command_has_help_and_the_same_line_in_the_overview(name: str, comm
     ended = command(name, "--help")
     assert ended.code == 0
     assert main.COMMANDS[name][1] in ended.out
+    assert main.COMMANDS[name][1] in " ".join(command("--help").out.split())
 
 
 @pytest.mark.parametrize(
