@@ -83,15 +83,13 @@ class _Terminal:
         texts = _flat({key: _joined(value) for key, value in event.items()})
         level, subject = texts["level"], _take_subject(texts)
         self._width = max(self._width, min(len(subject), _WIDEST))
-        said = [text for key in _EXPLANATIONS if (text := texts.pop(key, ""))]
-        message = ": ".join([*([] if level == "info" else [level]), texts["msg"], *said])
+        explanations = [text for key in _EXPLANATIONS if (text := texts.pop(key, ""))]
+        message = ": ".join([*([] if level == "info" else [level]), texts["msg"], *explanations])
         fields = [f"{key}={_quoted(text)}" for key, text in texts.items() if not _is_usual(key, text, texts)]
         lines = stack if isinstance(stack, list) else []
-        head = [self._paint(_DIM, time.strftime("%H:%M:%S")), self._paint(_CYAN, subject.ljust(self._width))]
-        head += [self._paint(_COLORS[level], message), *(self._paint(_DIM, field) for field in fields)]
-        return "\n".join(
-            ["  ".join(head[:3]) + "".join(f"  {field}" for field in head[3:]), *map(printable, lines)]
-        ).replace("\n", "\n    ")
+        parts = [self._paint(_DIM, time.strftime("%H:%M:%S")), self._paint(_CYAN, subject.ljust(self._width))]
+        parts += [self._paint(_COLORS[level], message), *(self._paint(_DIM, field) for field in fields)]
+        return "\n".join(["  ".join(parts), *map(printable, lines)]).replace("\n", "\n    ")
 
     def _paint(self, color: str, text: str) -> str:
         return f"{color}{text}\x1b[0m" if self._colors and color and text.strip() else text

@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import re
+import select
 import shlex
 import signal
 import sys
@@ -83,7 +84,7 @@ class _Screen:
         self._read()
 
     def _read(self) -> None:
-        time.sleep(0.02)
+        select.select([self._fd], [], [], 0.1)
         try:
             self.text += os.read(self._fd, 1 << 16).decode()
         except OSError:  # nothing to read now, or the program has ended

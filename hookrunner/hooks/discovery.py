@@ -225,8 +225,8 @@ def _library(directory: Path) -> Iterator[Skipped]:
 def _warn(skipped: Skipped, directory: Path) -> None:
     match skipped.why:
         case Skip.NOT_EXECUTABLE:
-            mend = f"it is not executable; to make it a hook: chmod +x {skipped.path}"
-            _log.warn(skipped.why.value, path=skipped.path, reason=mend)
+            hint = f"it is not executable; to make it a hook: chmod +x {skipped.path}"
+            _log.warn(skipped.why.value, path=skipped.path, reason=hint)
         case Skip.LINK | Skip.COMPILED:
             _log.warn(skipped.why.value, path=skipped.path)
         case Skip.SOURCE:
