@@ -1,25 +1,27 @@
 """The contract: what the Kubernetes API promises, asserted on a real control plane and on the sandbox alike.
 
 `api` is one server; each case runs on all of `SERVERS`. Python cases (`test_*.py`) tell what happens over time: lists,
-watches, deletions. Everything that is one request and one answer is a *story* (`stories/*.golden`): requests, and below
-them what the real control plane answered, written by `python -m tests.kubesandbox.contract.record [FILE…]` with
-`HOOKRUNNER_TEST_KUBECONFIG` set; see `story.py` for the language. `scripts/*.sh` are run by kubectl on both servers,
-and what it prints must be the same.
+watches, deletions. Everything that is one request and one answer is a *story* (`stories/*.requests`, see `story.py` for
+the language); what the real control plane answered is recorded (`tests/kubesandbox/recording.py`), so that the sandbox
+is compared in each run. `scripts/*.sh` are run by kubectl on both servers, and what it prints must be the same.
 
 A case must not depend on others: its names, groups and namespaces are its own. `ns` is shared by the cases of one file
 because a namespace costs the real control plane a tenth of a second of work; ask `api.namespace()` for an empty one.
 """
 
+import asyncio
 import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
+from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.contract.admission import Case, opened
 from tests.kubesandbox.contract.api import Api
@@ -27,7 +29,7 @@ from tests.kubesandbox.contract.conversions import Convertible, converting, defi
 from tests.kubesandbox.contract.webhook import Webhook
 from tests.kubesandbox.contract.webhook import serving as webhook_serving
 
-SERVERS = [pytest.param("real", marks=pytest.mark.cluster), pytest.param("sandbox", marks=pytest.mark.story)]
+SERVERS = [pytest.param("real", marks=pytest.mark.cluster), "sandbox"]
 
 
 @pytest.fixture(scope="session")
@@ -39,9 +41,9 @@ def real(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(scope="session")
-def sandboxed(launcher: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    """A sandbox of this worker's own."""
-    with sandbox(tmp_path_factory.mktemp("contract-sandbox"), "--token=none") as served:
+def sandboxed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """A sandbox of this worker's own, in a thread of this process."""
+    with sandbox_inside(tmp_path_factory.mktemp("contract-sandbox")) as served:
         yield served
 
 
@@ -93,18 +95,46 @@ def cats(defined: Convertible) -> Convertible:
 
 
 @contextmanager
+def sandbox_inside(scratch: Path) -> Iterator[Api]:
+    """A sandbox without a token in this process: its event loop runs in a thread. It starts in milliseconds."""
+    started, ended = Future[tuple[Sandbox, asyncio.AbstractEventLoop]](), asyncio.Event()
+    with ThreadPoolExecutor(1, "sandbox") as thread:
+        running = thread.submit(asyncio.run, _serve(started, ended))
+        wait((started, running), return_when=FIRST_COMPLETED)
+        if running.done():
+            running.result()
+        served, loop = started.result()
+        try:
+            with closing(_api(served.kubeconfig(), scratch)) as api:
+                yield api
+        finally:
+            loop.call_soon_threadsafe(ended.set)
+
+
+async def _serve(started: Future[tuple[Sandbox, asyncio.AbstractEventLoop]], ended: asyncio.Event) -> None:
+    async with serving(Options()) as served:
+        started.set_result((served, asyncio.get_running_loop()))
+        await ended.wait()
+
+
+@contextmanager
 def sandbox(scratch: Path, *flags: str) -> Iterator[Api]:
     """A sandbox in a process of its own."""
-    kubeconfig = scratch / "sandbox.kubeconfig"
     command = [sys.executable, "-m", "kubesandbox", *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
             lines = [*takewhile(lambda line: line != "current-context: sandbox\n", process.stdout)]
             assert lines, f"the sandbox ended with {process.poll()}"
-            kubeconfig.write_text("".join([*lines, "current-context: sandbox\n"]))
-            served = Api("sandbox", kubeconfig, scratch, lambda: served.request("POST", "/_sandbox/compact"))
+            served = _api("".join([*lines, "current-context: sandbox\n"]), scratch)
             with closing(served):
                 yield served
         finally:
             process.terminate()
+
+
+def _api(kubeconfig: str, scratch: Path) -> Api:
+    file = scratch / "sandbox.kubeconfig"
+    file.write_text(kubeconfig)
+    served = Api("sandbox", file, scratch, lambda: served.request("POST", "/_sandbox/compact"))
+    return served

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.kubesandbox.contract.api import Api
-from tests.kubesandbox.contract.story import TIME, UID
+from tests.kubesandbox.recording import TIME, UID
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.sh"))
 PREAMBLE = """
