@@ -45,9 +45,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption(
         "--live",
-        choices=("changed", "always", "never"),
+        choices=("changed", "always", "never", "record"),
         default="changed",
-        help="tests that compare the sandbox with Kubernetes: where inputs have changed (default), always, never",
+        help="tests that compare the sandbox with Kubernetes: where inputs have changed (default), always, never;"
+        " record: always, and keep the answers",
     )
 
 
@@ -123,7 +124,7 @@ def _markers(item: pytest.Item) -> set[str]:
 def _needed(mode: str) -> Sequence[str]:
     if mode == "changed":
         return live.changed()
-    return tuple(live.ROOMS) if mode == "always" else ()
+    return () if mode == "never" else tuple(live.ROOMS)
 
 
 @pytest.hookimpl(wrapper=True)

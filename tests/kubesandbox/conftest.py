@@ -1,8 +1,9 @@
-"""A sandbox in the test's own event loop, and a client for it."""
+"""A sandbox in the test's own event loop, and a client for it; a real API server's answers to compare with."""
 
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -10,7 +11,12 @@ import orjson
 import pytest
 
 from kubesandbox.sandbox import Options, Sandbox, serving
+from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
+from tests.kubesandbox.oracle import Oracle, oracle_of
+from tests.kubesandbox.recording import Recording
+
+ROOM = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +57,21 @@ async def client() -> AsyncIterator[Client]:
     async with serving(Options()) as sandbox, aiohttp.ClientSession() as session:
         yield Client(sandbox, session)
     await all_closed()
+
+
+@pytest.fixture(scope="module", params=["recorded", pytest.param("live", marks=pytest.mark.cluster)])
+def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
+    """What a real API server answers to the questions of a file: recorded, and on a live run asked again.
+
+    `ONLY_LIVE` is for tests whose questions are new ones each time.
+    """
+    file = request.path.relative_to(ROOM).with_suffix("")
+    recording = Recording(".".join(file.parts))
+    if request.param == "recorded":
+        yield Oracle(recording)
+        return
+    cluster: Cluster = request.getfixturevalue("cluster")
+    with oracle_of(cluster, recording) as oracle:
+        yield oracle
+    if request.param == "live":
+        recording.finish(request.config.getoption("live"))

@@ -11,6 +11,7 @@ import gzip
 import json
 import re
 import sys
+from copy import deepcopy
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ VARYING = {"uid": "UID", "resourceVersion": "RV", "clusterIP": "IP", "nodePort":
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 AGE = re.compile(r"(\d+[ydhms]){1,2}")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+GENERATED = re.compile(r"-[b-df-hj-np-tv-xz2456789]{5}\b")
+ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b")
+CONTROLLERS = ("managedFields", "status", "taints")
+"""Fields that controllers write at a moment of their own. A table that is about them compares them itself."""
 
 
 class NotRecorded(AssertionError):
@@ -47,9 +52,9 @@ class Recording:
         return set(self._kept)
 
     def answer(self, question: str) -> Any:
-        """The kept answer. Raises NotRecorded."""
+        """A copy of the kept answer. Raises NotRecorded."""
         try:
-            return self._kept[question]
+            return deepcopy(self._kept[question])
         except KeyError:
             raise NotRecorded(f"{question} is a new question, or a changed one: {RECORD}") from None
 
@@ -63,14 +68,14 @@ class Recording:
         return {
             question: f"{question}\n    kept: {_brief(self._kept.get(question))}\n    now:  {_brief(answer)}"
             for question, answer in self._asked.items()
-            if question not in self._kept or same_each_time(self._kept[question]) != same_each_time(answer)
+            if question not in self._kept or comparable(self._kept[question]) != comparable(answer)
         }
 
     def write(self) -> bool:
         """Keep the new answers instead of the old ones, if they differ; whether they did."""
         if not self._asked or (self._asked.keys() == self._kept.keys() and not self.differences()):
             return False
-        lines = (f"{json.dumps(key)}: {json.dumps(self._asked[key], sort_keys=True)}" for key in sorted(self._asked))
+        lines = (f"{json.dumps(key)}: {json.dumps(self._asked[key])}" for key in sorted(self._asked))
         text = "{\n" + ",\n".join(lines) + "\n}\n"
         self._file.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
         return True
@@ -104,8 +109,23 @@ def same_each_time(value: Any, key: str = "") -> Any:
     return value
 
 
+def comparable(answer: Any) -> Any:
+    """What two answers to one question must have in common."""
+    if isinstance(answer, dict) and (causes := (answer.get("details") or {}).get("causes")):
+        # In an order of Go's maps; the message repeats them.
+        return {
+            "reason": answer.get("reason"),
+            "causes": sorted(json.dumps(comparable(one), sort_keys=True) for one in causes),
+        }
+    if isinstance(answer, dict):
+        return {key: comparable(same_each_time(one, key)) for key, one in answer.items() if key not in CONTROLLERS}
+    if isinstance(answer, list):
+        return [comparable(one) for one in answer]
+    return GENERATED.sub("-…", ADDRESS.sub("…", same_each_time(answer))) if isinstance(answer, str) else answer
+
+
 def _brief(answer: Any) -> str:
-    return (answer if isinstance(answer, str) else json.dumps(same_each_time(answer), sort_keys=True))[:SHOWN]
+    return (answer if isinstance(answer, str) else json.dumps(comparable(answer), sort_keys=True))[:SHOWN]
 
 
 def show(name: str, text: str = "") -> None:

@@ -10,6 +10,7 @@ from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.match_conditions import MASTERS, failing
 from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.oracle import Oracle, oracle_of
+from tests.kubesandbox.recording import Recording
 from tests.tables import each
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -104,7 +105,7 @@ def test_who_is_no_master_is_allowed_nothing() -> None:
 @pytest.fixture
 def oracle(cluster: Cluster) -> Iterator[Oracle]:
     """A configuration with a webhook for each case, selected by a label; no server answers."""
-    with oracle_of(cluster) as oracle:
+    with oracle_of(cluster, Recording("")) as oracle:
         hooks = [
             {
                 "name": f"w{place}.example.com",

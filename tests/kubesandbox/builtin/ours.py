@@ -7,7 +7,7 @@ from kubesandbox.builtin import decode, defaults, metadata, strategy, validation
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
 from kubesandbox.verbs import rules
-from tests.controlplane.cluster import Cluster
+from tests.kubesandbox.oracle import Oracle
 
 Object = dict[str, Any]
 
@@ -25,6 +25,7 @@ VARYING = frozenset(
     }
 )
 CONTROLLER = "controller-uid"
+NAMESPACE = "default"
 
 
 def kind_of(obj: Object) -> Kind:
@@ -71,17 +72,16 @@ def path(kind: Kind, namespace: str, name: str = "") -> str:
     return f"{root}{place}/{kind.plural}" + (f"/{name}" if name else "")
 
 
-def theirs(cluster: Cluster, obj: Object, namespace: str) -> tuple[int, Object]:
-    """Code and body of the real server's answer to a create that stores nothing."""
-    kind = kind_of(obj)
-    reply = cluster.request("POST", path(kind, namespace) + "?dryRun=All", obj)
-    return reply.status, reply.body
+def theirs(oracle: Oracle, obj: Object, **query: str) -> tuple[int, Object]:
+    """Code and body of a real server's answer to a create that stores nothing."""
+    code, body = oracle.ask("POST", path(kind_of(obj), NAMESPACE), obj, dryRun="All", **query)
+    return code, body
 
 
-def mine(obj: Object, namespace: str) -> tuple[int, Object]:
+def mine(obj: Object) -> tuple[int, Object]:
     """The same from the rules."""
     try:
-        return 201, created(obj, namespace)
+        return 201, created(obj, NAMESPACE)
     except Refused as refused:
         return refused.code, refused.json()
 

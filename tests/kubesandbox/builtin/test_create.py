@@ -5,8 +5,8 @@ from pathlib import Path
 import yaml
 
 from kubesandbox import kinds
-from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.builtin.ours import Object, comparable, kind_of, mine, theirs
+from tests.kubesandbox.oracle import Oracle
 from tests.tables import each
 
 HERE = Path(__file__).parent
@@ -24,27 +24,27 @@ def called(obj: Object) -> str:
 
 
 @each("obj", objects("minimal.yaml"), ids=called)
-def test_the_least_of_a_kind_becomes_what_a_real_server_makes_of_it(cluster: Cluster, obj: Object) -> None:
-    answer = comparable(theirs(cluster, obj, "default"))
+def test_the_least_of_a_kind_becomes_what_a_real_server_makes_of_it(oracle: Oracle, obj: Object) -> None:
+    answer = comparable(theirs(oracle, obj))
     assert answer[0] == 201
-    assert comparable(mine(obj, "default")) == answer
+    assert comparable(mine(obj)) == answer
 
 
 @each("obj", objects("rich.yaml"), ids=called)
-def test_a_rich_object_becomes_what_a_real_server_makes_of_it(cluster: Cluster, obj: Object) -> None:
-    answer = comparable(theirs(cluster, obj, "default"))
+def test_a_rich_object_becomes_what_a_real_server_makes_of_it(oracle: Oracle, obj: Object) -> None:
+    answer = comparable(theirs(oracle, obj))
     assert answer[0] == 201
-    assert comparable(mine(obj, "default")) == answer
+    assert comparable(mine(obj)) == answer
 
 
-def test_the_volume_in_an_attachment_gets_no_defaults_of_volumes(cluster: Cluster) -> None:
+def test_the_volume_in_an_attachment_gets_no_defaults_of_volumes(oracle: Oracle) -> None:
     volume = {"accessModes": ["ReadWriteOnce"], "csi": {"driver": "a.example.com", "volumeHandle": "h"}}
     spec = {"attacher": "a.example.com", "nodeName": "a", "source": {"inlineVolumeSpec": volume}}
     kind = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment"}
     attachment = {**kind, "metadata": {"name": "inline-a"}, "spec": spec}
-    answer = comparable(theirs(cluster, attachment, "default"))
+    answer = comparable(theirs(oracle, attachment))
     assert answer[0] == 201
-    assert comparable(mine(attachment, "default")) == answer
+    assert comparable(mine(attachment)) == answer
 
 
 def test_every_kind_that_can_be_created_has_a_least_object() -> None:

@@ -11,8 +11,8 @@ import yaml
 from kubesandbox.builtin import decode
 from kubesandbox.status import Refused
 from kubetypes.quantities import canonical, quantity
-from tests.controlplane.cluster import Cluster
-from tests.kubesandbox.builtin.ours import KINDS, Object, kind_of, path
+from tests.kubesandbox.builtin.ours import KINDS, Object, kind_of, theirs
+from tests.kubesandbox.oracle import Oracle
 from tests.tables import each
 
 WRONG = yaml.safe_load((Path(__file__).parent / "wrong_types.yaml").read_text())
@@ -91,12 +91,12 @@ def wrong() -> list[Any]:
 
 
 @each("obj", wrong())
-def test_a_wrong_type_is_refused_in_the_words_of_a_real_server(cluster: Cluster, obj: Object) -> None:
+def test_a_wrong_type_is_refused_in_the_words_of_a_real_server(oracle: Oracle, obj: Object) -> None:
     kind = kind_of(obj)
-    reply = cluster.request("POST", path(kind, "default") + "?dryRun=All", obj)
+    code, body = theirs(oracle, obj)
     with pytest.raises(Refused) as refused:
         decode.decoded(kind.api_version, kind.kind, obj)
-    assert (refused.value.code, refused.value.message) == (reply.status, reply.body["message"])
+    assert (refused.value.code, refused.value.message) == (code, body["message"])
 
 
 UNKNOWN: Object = {
@@ -106,11 +106,11 @@ UNKNOWN: Object = {
 }
 
 
-def test_unknown_fields_are_named_in_the_order_of_the_body(cluster: Cluster) -> None:
-    reply = cluster.request("POST", "/api/v1/namespaces/default/pods?dryRun=All&fieldValidation=Strict", UNKNOWN)
+def test_unknown_fields_are_named_in_the_order_of_the_body(oracle: Oracle) -> None:
+    _, body = theirs(oracle, {"apiVersion": "v1", "kind": "Pod", **UNKNOWN}, fieldValidation="Strict")
     with pytest.raises(Refused) as refused:
         decode.decoded("v1", "Pod", UNKNOWN, "Strict")
-    assert refused.value.message == reply.body["message"]
+    assert refused.value.message == body["message"]
 
 
 def test_unknown_fields_are_warnings_or_nothing_if_so_asked() -> None:
@@ -132,25 +132,26 @@ def test_duplicates_inside_an_unknown_field_are_not_reported() -> None:
         decode.decoded("v1", "ConfigMap", {"foo": {"a": 1}}, "Strict", ["foo.a", "data"])
 
 
-def test_amounts_of_resources_have_the_form_that_a_real_server_gives_them(cluster: Cluster) -> None:
+def test_amounts_of_resources_have_the_form_that_a_real_server_gives_them(oracle: Oracle) -> None:
     most = {f"example.com/q{at}": text for at, text in enumerate(QUANTITIES)}
-    body = {"metadata": {"name": "a"}, "spec": {"limits": [{"type": "a.b/c", "max": most}]}}
-    theirs = cluster.request("POST", "/api/v1/namespaces/default/limitranges?dryRun=All", body).body
-    mine, _ = decode.decoded("v1", "LimitRange", body)
-    assert mine["spec"]["limits"][0]["max"] == theirs["spec"]["limits"][0]["max"]
+    spec = {"limits": [{"type": "a.b/c", "max": most}]}
+    obj = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "a"}, "spec": spec}
+    _, body = theirs(oracle, obj)
+    mine, _ = decode.decoded("v1", "LimitRange", obj)
+    assert mine["spec"]["limits"][0]["max"] == body["spec"]["limits"][0]["max"]
 
 
 @each("text", QUANTITIES)
-def test_a_quantity_has_the_form_that_a_real_server_gives_it(cluster: Cluster, text: str) -> None:
+def test_a_quantity_has_the_form_that_a_real_server_gives_it(oracle: Oracle, text: str) -> None:
     target = {"type": "Value", "value": text}
     metric = {"type": "External", "external": {"metric": {"name": "m"}, "target": target}}
     spec = {"maxReplicas": 1, "scaleTargetRef": {"kind": "A", "name": "b", "apiVersion": "c/v1"}, "metrics": [metric]}
-    place = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers?dryRun=All"
-    reply = cluster.request("POST", place, {"metadata": {"name": "a"}, "spec": spec})
+    kind = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
+    code, body = theirs(oracle, {**kind, "metadata": {"name": "a"}, "spec": spec})
     if text.startswith("-") or not quantity(text):
-        assert reply.status == 422
+        assert code == 422
     else:
-        assert reply.body["spec"]["metrics"][0]["external"]["target"]["value"] == canonical(text)
+        assert body["spec"]["metrics"][0]["external"]["target"]["value"] == canonical(text)
 
 
 @each("value", [None, 1, "x", [], {}, [1], {"a": 1}, True, 1.5, [[]], {"spec": None}])

@@ -6,8 +6,8 @@ import pytest
 
 from kubesandbox.builtin.strategy import prioritised
 from kubesandbox.status import Refused
-from tests.controlplane.cluster import Cluster
-from tests.kubesandbox.builtin.ours import Object
+from tests.kubesandbox.builtin.ours import Object, theirs
+from tests.kubesandbox.oracle import Oracle
 from tests.tables import each
 
 HIGH = {"metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"}
@@ -37,9 +37,9 @@ def test_the_default_class_is_named() -> None:
     assert prioritised(pod(), [USUAL])["spec"]["priorityClassName"] == "usual"
 
 
-@pytest.mark.parametrize("spec", [{"priorityClassName": "none-such"}, {"priority": 5}, {"preemptionPolicy": "Never"}])
-def test_a_pod_that_asks_for_what_it_cannot_have_is_refused(cluster: Cluster, spec: Object) -> None:
-    reply = cluster.request("POST", "/api/v1/namespaces/default/pods?dryRun=All", pod(**spec))
+@each("spec", [{"priorityClassName": "none-such"}, {"priority": 5}, {"preemptionPolicy": "Never"}])
+def test_a_pod_that_asks_for_what_it_cannot_have_is_refused(oracle: Oracle, spec: Object) -> None:
+    code, body = theirs(oracle, {"apiVersion": "v1", "kind": "Pod", **pod(**spec)})
     with pytest.raises(Refused) as refused:
         prioritised(pod(**spec), [])
-    assert (refused.value.code, refused.value.message) == (reply.status, reply.body["message"])
+    assert (refused.value.code, refused.value.message) == (code, body["message"])

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.builtin.changed import changed
 from tests.kubesandbox.builtin.ours import Object, comparable, mine, theirs
+from tests.kubesandbox.oracle import Oracle
 from tests.tables import each
 
 HERE = Path(__file__).parent
@@ -28,7 +28,7 @@ def cases() -> list[Any]:
 
 
 @each("obj", cases())
-def test_it_is_refused_as_a_real_server_refuses_it(cluster: Cluster, obj: Object) -> None:
-    answer = comparable(theirs(cluster, obj, "default"))
+def test_it_is_refused_as_a_real_server_refuses_it(oracle: Oracle, obj: Object) -> None:
+    answer = comparable(theirs(oracle, obj))
     assert answer[0] == 422
-    assert comparable(mine(obj, "default")) == answer
+    assert comparable(mine(obj)) == answer

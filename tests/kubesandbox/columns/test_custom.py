@@ -1,9 +1,5 @@
 """Columns of custom kinds: each path and type gives the cell that a real API server gives."""
 
-import asyncio
-import json
-import secrets
-import urllib.error
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,8 +10,8 @@ from hypothesis import strategies as st
 
 from kubesandbox.columns.custom import custom_cells
 from kubesandbox.columns.jsonpath import PathError, parse
-from tests.controlplane.cluster import Cluster
-from tests.controlplane.kinds_data import TABLE, fetch
+from tests.controlplane.kinds_data import TABLE
+from tests.kubesandbox.oracle import Oracle
 from tests.tables import each
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -133,9 +129,9 @@ COLUMNS = [
 
 
 @pytest.fixture(scope="module")
-def group(cluster: Cluster) -> Iterator[str]:
+def group(oracle: Oracle) -> Iterator[str]:
     """The group of a definition with all these columns."""
-    name = f"c{secrets.token_hex(4)}.example.com"
+    name = f"{oracle.unique('columns')}.example.com"
     schema = {
         "type": "object",
         "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
@@ -148,36 +144,25 @@ def group(cluster: Cluster) -> Iterator[str]:
         "names": {"plural": "things", "kind": "Thing"},
         "versions": [version | {"additionalPrinterColumns": columns}],
     }
-    cluster.create(DEFINITIONS, {"metadata": {"name": f"things.{name}"}, "spec": spec})
+    oracle.made(DEFINITIONS, {"metadata": {"name": f"things.{name}"}, "spec": spec})
     yield name
-    cluster.request("DELETE", f"{DEFINITIONS}/things.{name}")
+    oracle.ask("DELETE", f"{DEFINITIONS}/things.{name}")
 
 
-async def real_rows(cluster: Cluster, group: str) -> list[dict[str, Any]]:
+def real_rows(oracle: Oracle, group: str) -> list[dict[str, Any]]:
     """The rows of the one object, once the kind is served."""
     where = f"/apis/{group}/v1/things"
     thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "spec": SPEC}
     thing["metadata"] = {"name": "a", "labels": {"example.com/a": "label"}}
-    await _served(cluster, where, method="POST", body=json.dumps(thing).encode())
-    rows: list[dict[str, Any]] = json.loads(await _served(cluster, f"{where}?includeObject=Object", TABLE))["rows"]
+    oracle.until(lambda: oracle.ask("POST", where, thing)[0] == 201)
+    rows: list[dict[str, Any]] = oracle.ask("GET", where, accept=TABLE, includeObject="Object")[1]["rows"]
     return rows
 
 
-async def _served(cluster: Cluster, where: str, accept: str = "application/json", **asked: Any) -> bytes:
-    """The answer, as soon as the kind is served."""
-    for _ in range(600):
-        try:
-            return fetch(cluster.access, where, accept, **asked)
-        except urllib.error.HTTPError as refused:
-            refused.close()
-        await asyncio.sleep(0.1)
-    raise TimeoutError(f"{where} was not served")
-
-
-async def test_cells_are_those_of_the_real_server(cluster: Cluster, group: str) -> None:
-    (row,) = await real_rows(cluster, group)
+def test_cells_are_those_of_the_real_server(oracle: Oracle, group: str) -> None:
+    (row,) = real_rows(oracle, group)
     columns = tuple({"type": kind, "jsonPath": where} for kind, where in COLUMNS)
-    now = datetime.now(UTC)
+    now = oracle.now(COLUMNS)
     # Ages may have become more while the answer was on its way.
     all_ours = [custom_cells(columns, row["object"], now - timedelta(seconds=late)) for late in range(60)]
     differing = [

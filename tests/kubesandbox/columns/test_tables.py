@@ -1,7 +1,5 @@
 """Tables: every cell as a real API server fills it, for objects with much to show."""
 
-import json
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -13,12 +11,13 @@ import yaml
 
 from kubesandbox.columns.tables import PRINTERS, cells, table
 from kubesandbox.kinds import Kind, Kinds, builtin
-from tests.controlplane.cluster import Cluster
-from tests.controlplane.kinds_data import TABLE, fetch, path
+from tests.controlplane.kinds_data import TABLE, path
+from tests.kubesandbox.oracle import Oracle
 from tests.tables import each
 
 OBJECTS = (Path(__file__).parent / "rich_objects.yaml").read_text().split("\n---\n")
 KINDS = Kinds(builtin())
+MERGE = "application/merge-patch+json"
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
 
@@ -33,24 +32,24 @@ def kind_of(obj: dict[str, Any]) -> Kind:
     return found
 
 
-def shown(cluster: Cluster, method: str, where: str, obj: dict[str, Any]) -> dict[str, Any]:
+def shown(oracle: Oracle, method: str, where: str, obj: dict[str, Any]) -> dict[str, Any]:
     """The row with which a real server answers to a dry run."""
-    where += "?dryRun=All&includeObject=Object"
-    answer = json.loads(fetch(cluster.access, where, TABLE, method=method, body=json.dumps(obj).encode()))
+    sent = {"content_type": MERGE} if method == "PATCH" else {}
+    _, answer = oracle.ask(method, where, obj, accept=TABLE, dryRun="All", includeObject="Object", **sent)
     row: dict[str, Any] = answer["rows"][0]
     return row
 
 
 @contextmanager
-def kept(cluster: Cluster, collection: str, obj: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def kept(oracle: Oracle, collection: str, obj: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """An object that is there for a while."""
-    made = cluster.create(collection, obj)
+    made = oracle.made(collection, obj)
     try:
         yield made
     finally:
         where = f"{collection}/{made['metadata']['name']}"
-        cluster.request("PATCH", where, {"metadata": {"finalizers": None}})
-        cluster.request("DELETE", f"{where}?gracePeriodSeconds=0")
+        oracle.ask("PATCH", where, {"metadata": {"finalizers": None}}, content_type=MERGE)
+        oracle.ask("DELETE", where, gracePeriodSeconds="0")
 
 
 def collection_of(kind: Kind, namespace: str) -> str:
@@ -58,48 +57,39 @@ def collection_of(kind: Kind, namespace: str) -> str:
     return f"/{path(kind.group, kind.version)}{scope}/{kind.plural}"
 
 
-def real_row(cluster: Cluster, obj: dict[str, Any], namespace: str) -> dict[str, Any]:
+def real_row(oracle: Oracle, obj: dict[str, Any]) -> dict[str, Any]:
     """The row of an object with its status, for which it has to be there."""
-    collection = collection_of(kind_of(obj), namespace)
+    collection = collection_of(kind_of(obj), oracle.namespace)
     if "status" not in obj:
-        return shown(cluster, "POST", collection, obj)
-    with kept(cluster, collection, obj) as made:
+        return shown(oracle, "POST", collection, obj)
+    with kept(oracle, collection, obj) as made:
         where = f"{collection}/{made['metadata']['name']}/status"
-        return shown(cluster, "PATCH", where, {"status": obj["status"]})
-
-
-@pytest.fixture(scope="module")
-def shared(cluster: Cluster) -> Iterator[str]:
-    """One namespace for all objects."""
-    name = f"test-{secrets.token_hex(4)}"
-    with kept(cluster, "/api/v1/namespaces", {"metadata": {"name": name}}):
-        yield name
+        return shown(oracle, "PATCH", where, {"status": obj["status"]})
 
 
 @each("text", OBJECTS, ids=title)
-def test_cells_are_those_of_the_real_server(cluster: Cluster, shared: str, text: str) -> None:
-    unique = f"t{secrets.token_hex(4)}"
-    obj = yaml.safe_load(text.replace("NAMESPACE", shared).replace("NAME", unique))
-    row = real_row(cluster, obj, shared)
-    now = datetime.now(UTC)
+def test_cells_are_those_of_the_real_server(oracle: Oracle, text: str) -> None:
+    obj = yaml.safe_load(text.replace("NAMESPACE", oracle.namespace).replace("NAME", oracle.unique(text)))
+    row = real_row(oracle, obj)
+    now = oracle.now(text)
     # Ages may have become some seconds more while the answer was on its way.
     ours = [cells(kind_of(obj), row["object"], now - timedelta(seconds=late)) for late in range(5)]
     differing = [(real, same[0]) for real, *same in zip(row["cells"], *ours, strict=True) if real not in same]
     assert differing == []
 
 
-@pytest.mark.parametrize("kind", ["Pod", "PersistentVolumeClaim", "Job"])
-def test_what_is_being_deleted_says_so_as_on_the_real_server(cluster: Cluster, shared: str, kind: str) -> None:
+@each("kind", ["Pod", "PersistentVolumeClaim", "Job"])
+def test_what_is_being_deleted_says_so_as_on_the_real_server(oracle: Oracle, kind: str) -> None:
     obj = next(yaml.load(text, yaml.CSafeLoader) for text in OBJECTS if f"kind: {kind}\n" in text and "status:" in text)
-    obj["metadata"] = {"name": f"t{secrets.token_hex(4)}", "finalizers": ["example.com/hold"]}
-    collection = collection_of(kind_of(obj), shared)
-    with kept(cluster, collection, obj) as made:
+    obj["metadata"] = {"name": oracle.unique(kind), "finalizers": ["example.com/hold"]}
+    collection = collection_of(kind_of(obj), oracle.namespace)
+    with kept(oracle, collection, obj) as made:
         where = f"{collection}/{made['metadata']['name']}"
-        cluster.request("DELETE", f"{where}?gracePeriodSeconds=0")
-        answer = json.loads(fetch(cluster.access, f"{where}?includeObject=Object", TABLE))
+        oracle.ask("DELETE", where, gracePeriodSeconds="0")
+        _, answer = oracle.ask("GET", where, accept=TABLE, includeObject="Object")
     row = answer["rows"][0]
     assert "Terminating" in row["cells"]
-    assert cells(kind_of(obj), row["object"], datetime.now(UTC))[:4] == row["cells"][:4]
+    assert cells(kind_of(obj), row["object"], oracle.now(kind))[:4] == row["cells"][:4]
 
 
 def test_every_printed_kind_has_an_example() -> None:

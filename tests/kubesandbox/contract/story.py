@@ -1,6 +1,6 @@
 """Stories: requests in a few words, and what the server answers to them as text that can be compared.
 
-`stories/*.requests` has the requests; the answers of the real control plane are recorded (`tests/kubesandbox/recording.py`).
+`stories/*.requests` has the requests; what the real control plane answers is recorded (see `recording.py`).
 
 === what the story shows
 given POST configmaps                   a step that must succeed and whose answer does not matter

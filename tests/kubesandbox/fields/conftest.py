@@ -1,43 +1,40 @@
 """A real API server to compare with, and Widgets on it."""
 
-import secrets
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from kubesandbox.kinds import Kinds, builtin
 from kubetypes.json_values import JSON
-from tests.controlplane.cluster import Cluster
 from tests.kubesandbox.fields.replay import Replay
 from tests.kubesandbox.fields.widgets import definition, widget, widget_kind
-from tests.kubesandbox.oracle import Oracle, oracle_of
+from tests.kubesandbox.oracle import Oracle
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-@pytest.fixture(scope="package")
-def oracle(cluster: Cluster) -> Iterator[Oracle]:
-    """One connection and one namespace for all comparisons."""
-    with oracle_of(cluster) as oracle:
-        yield oracle
-
-
-@pytest.fixture(scope="package")
-def group(cluster: Cluster, oracle: Oracle) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def group(oracle: Oracle) -> Iterator[str]:
     """The group of Widgets, served in both versions."""
-    group = f"g{secrets.token_hex(4)}.fields.test"
+    group = f"{oracle.unique('widgets')}.fields.test"
     oracle.made(DEFINITIONS, definition(group))
     versions = [f"/apis/{group}/{version}/namespaces/{oracle.namespace}/widgets" for version in ("v1", "v2")]
-    while not all(cluster.request("GET", path).status == 200 for path in versions):
-        pass
+    oracle.until(lambda: all(oracle.ask("GET", path)[0] == 200 for path in versions))
     yield group
     oracle.ask("DELETE", f"{DEFINITIONS}/widgets.{group}")
 
 
 @pytest.fixture
-def replay(oracle: Oracle, group: str) -> Replay:
+def replay(oracle: Oracle, group: str, request: pytest.FixtureRequest) -> Replay:
     """A Widget that is not there yet."""
-    return Replay(oracle, widget_kind(group), f"w{secrets.token_hex(4)}")
+    test = getattr(request.node, "originalname", ""), sorted(_rows(request).items())
+    return Replay(oracle, widget_kind(group), oracle.unique(test))
+
+
+def _rows(request: pytest.FixtureRequest) -> dict[str, object]:
+    """The parameters of a test, without those of fixtures."""
+    params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    return {name: value for name, value in params.items() if name != "oracle"}
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
 from kubetypes.json_values import JSON
 from tests.kubesandbox.oracle import Oracle
+from tests.kubesandbox.recording import same_each_time
 
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
@@ -29,10 +30,11 @@ class Replay:
         self._collection = f"{root}/{kind.version}/{{ns}}/{kind.plural}"
         self.name = name
         self.live: JSON = None
+        self._step = 0
 
     def create(self, manager: str, obj: JSON, allocated: Sequence[str] = ()) -> JSON:
         """POST. What the server adds to the `spec` by itself, not as a default, has no owner."""
-        code, body = self._oracle.ask("POST", self._collection, obj, fieldManager=manager)
+        code, body = self._ask("POST", self._collection, obj, fieldManager=manager)
         spec = {key: value for key, value in body.get("spec", {}).items() if key not in allocated}
         self._wrote(manager, "", obj, (code, {**body, "spec": spec} if spec else body))
         self.live = body
@@ -41,18 +43,18 @@ class Replay:
     def put(self, manager: str, obj: JSON, subresource: str = "") -> JSON:
         """PUT."""
         path = self.path(subresource)
-        return self._wrote(manager, subresource, obj, self._oracle.ask("PUT", path, obj, fieldManager=manager))
+        return self._wrote(manager, subresource, obj, self._ask("PUT", path, obj, fieldManager=manager))
 
     def patch(self, manager: str, patch: JSON, subresource: str = "") -> JSON:
         """A merge patch."""
         query = {"fieldManager": manager}
-        answer = self._oracle.ask("PATCH", self.path(subresource), patch, content_type=MERGE, **query)
+        answer = self._ask("PATCH", self.path(subresource), patch, content_type=MERGE, **query)
         return self._wrote(manager, subresource, patched(self.live, patch), answer)
 
     def apply(self, manager: str, config: JSON, *, force: bool = False, subresource: str = "") -> JSON:
         """Server-side apply; a refusal is an answer too."""
         query = {"fieldManager": manager, "force": str(force).lower()}
-        code, body = self._oracle.ask("PATCH", self.path(subresource), config, content_type=APPLY, **query)
+        code, body = self._ask("PATCH", self.path(subresource), config, content_type=APPLY, **query)
         write = self._write(manager, subresource, body)
         mine = outcome(lambda: fields.applied(self.live, config, self._kind, write, force))
         if isinstance(mine, Refused):
@@ -68,7 +70,7 @@ class Replay:
         """A merge patch of `scale`; gives the object."""
         live = self.read()
         patch = {"spec": {"replicas": count}}
-        code, _ = self._oracle.ask("PATCH", self.path("scale"), patch, content_type=MERGE, fieldManager=manager)
+        code, _ = self._ask("PATCH", self.path("scale"), patch, content_type=MERGE, fieldManager=manager)
         new = {**live, "spec": {**live["spec"], "replicas": count}}
         mine = fields.updated(live, new, self._kind, fields.Write(manager, NEVER, "scale"))
         assert code == HTTPStatus.OK
@@ -77,8 +79,9 @@ class Replay:
 
     def read(self) -> JSON:
         """What is there now, once controllers have seen its newest generation and are done with it."""
+        self._step += 1
         while True:
-            _, self.live = self._oracle.ask("GET", self.path())
+            _, self.live = self._oracle.ask("GET", self.path(), known_as=self._step)
             generation, status = self.live["metadata"].get("generation"), self.live.get("status", {})
             unseen = 0 if self._kind.group == "apps" else generation
             reasons = {one["type"]: one.get("reason") for one in status.get("conditions", ())}
@@ -87,6 +90,11 @@ class Replay:
 
     def path(self, subresource: str = "") -> str:
         return f"{self._collection}/{self.name}/{subresource}".rstrip("/")
+
+    def _ask(self, method: str, path: str, body: JSON, **more: str) -> Any:
+        """What the server answers to this step: to the same request it may say something else at another one."""
+        self._step += 1
+        return self._oracle.ask(method, path, body, known_as=[self._step, same_each_time(body)], **more)
 
     def _wrote(self, manager: str, subresource: str, obj: JSON, answer: tuple[int, JSON]) -> JSON:
         code, body = answer

@@ -11,7 +11,7 @@ from kubetypes.json_values import JSON
 from tests.examples import several
 from tests.kubesandbox.fields.replay import Replay
 from tests.kubesandbox.fields.widgets import widget, widget_kind
-from tests.kubesandbox.oracle import Oracle
+from tests.kubesandbox.oracle import ONLY_LIVE, Oracle
 
 TEXTS = st.sampled_from(["a", "b", "c"])
 MANAGERS = st.sampled_from(["a1", "a2", "a3"])
@@ -85,6 +85,7 @@ class Writers(RuleBasedStateMachine):
             self.replay.patch(manager, {"status": {"phase": phase}}, "status")
 
 
+@ONLY_LIVE
 def test_any_order_of_writes_leaves_what_it_leaves_on_a_real_server(oracle: Oracle, group: str) -> None:
     every = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
     bounds = settings(

@@ -144,7 +144,7 @@ def test_kubectl_takes_over_what_it_applied_from_the_client(oracle: Oracle, kind
 
 @each("last", ["", "{", "[]", '{"apiVersion": "v1"}', '{"apiVersion": "v2", "kind": "ConfigMap"}', "?"])
 def test_kubectl_takes_over_nothing_by_an_annotation_that_says_nothing(oracle: Oracle, kinds: Kinds, last: str) -> None:
-    name = f"broken-{abs(hash(last))}"
+    name = oracle.unique("broken", last)
     replay, kind = replay_of(oracle, kinds, "", "configmaps", name)
     annotations = {LAST_APPLIED: json.dumps(stated(kind, name, data={"a": 1})) if last == "?" else last}
     replay.create("kubectl-client-side-apply", stated(kind, name, {"annotations": annotations}, data={"a": "1"}))

@@ -7,8 +7,8 @@ import pytest
 
 from kubesandbox.http import discovery
 from kubesandbox.kinds import Kind, Kinds, Subresource, builtin
-from tests.controlplane.cluster import Cluster
-from tests.controlplane.kinds_data import GROUPS, discovered
+from tests.controlplane.kinds_data import AGGREGATED, GROUPS
+from tests.kubesandbox.oracle import Oracle
 from tests.tables import each
 
 SCALE = Subresource("scale", "autoscaling", "v1", "Scale", ("get", "patch", "update"))
@@ -46,9 +46,9 @@ def only_served(kinds: Kinds, group: str, resources: list[dict[str, Any]]) -> li
 
 
 @each("group", GROUPS)
-def test_resources_of_a_group_are_those_of_the_real_server(kinds: Kinds, cluster: Cluster, group: str) -> None:
+def test_resources_of_a_group_are_those_of_the_real_server(kinds: Kinds, oracle: Oracle, group: str) -> None:
     version = GROUPS[group]
-    real = cluster.request("GET", f"/apis/{group}/{version}" if group else f"/api/{version}").body
+    _, real = oracle.ask("GET", f"/apis/{group}/{version}" if group else f"/api/{version}")
     told: Any = discovery.resources(kinds, group, version)
     expected = only_served(kinds, group, real["resources"])
     # Some kinds are stored in a version that is not served; clients only look whether the hash changes.
@@ -57,8 +57,9 @@ def test_resources_of_a_group_are_those_of_the_real_server(kinds: Kinds, cluster
     assert told == {**real, "resources": expected}
 
 
-def test_aggregated_groups_are_those_of_the_real_server(kinds: Kinds, cluster: Cluster) -> None:
-    real = [one for one in discovered(cluster.access) if one["metadata"].get("name", "") in GROUPS]
+def test_aggregated_groups_are_those_of_the_real_server(kinds: Kinds, oracle: Oracle) -> None:
+    items = [item for root in ("/api", "/apis") for item in oracle.ask("GET", root, accept=AGGREGATED)[1]["items"]]
+    real = [one for one in items if one["metadata"].get("name", "") in GROUPS]
     for item in real:
         group = item["metadata"].get("name", "")
         item["versions"] = [one for one in item["versions"] if one["version"] == GROUPS[group]]
@@ -80,14 +81,14 @@ def aggregated_served(kinds: Kinds, group: str, resource: dict[str, Any]) -> dic
     return resource | ({"subresources": below} if below else {})
 
 
-def test_groups_are_in_the_real_servers_order(kinds: Kinds, cluster: Cluster) -> None:
+def test_groups_are_in_the_real_servers_order(kinds: Kinds, oracle: Oracle) -> None:
     told: Any = discovery.groups(kinds)
-    real = cluster.request("GET", "/apis").body["groups"]
+    real = oracle.ask("GET", "/apis")[1]["groups"]
     assert [one["name"] for one in told["groups"]] == [one["name"] for one in real if one["name"] in GROUPS]
 
 
-def test_one_group_is_described_alone_and_only_if_served(kinds: Kinds, cluster: Cluster) -> None:
-    assert discovery.group(kinds, "apps") == cluster.request("GET", "/apis/apps").body
+def test_one_group_is_described_alone_and_only_if_served(kinds: Kinds, oracle: Oracle) -> None:
+    assert discovery.group(kinds, "apps") == oracle.ask("GET", "/apis/apps")[1]
     assert discovery.group(kinds, "nothing.example.com") is None
     assert discovery.resources(kinds, "apps", "v2") is None
     assert discovery.group(kinds, "") is None
@@ -149,9 +150,9 @@ def test_the_release_is_one_that_clients_can_parse() -> None:
     assert str(release["gitVersion"]).startswith(f"v{release['major']}.{release['minor']}.")
 
 
-def test_every_path_of_the_index_is_one_that_a_real_server_has_too(kinds: Kinds, cluster: Cluster) -> None:
+def test_every_path_of_the_index_is_one_that_a_real_server_has_too(kinds: Kinds, oracle: Oracle) -> None:
     told: Any = discovery.index(kinds)["paths"]
-    real = cluster.request("GET", "/").body["paths"]
+    real = oracle.ask("GET", "/")[1]["paths"]
     assert set(told) <= set(real)
 
 

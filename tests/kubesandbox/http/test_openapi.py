@@ -1,8 +1,5 @@
 """OpenAPI v3: documents equal to a real API server's, and the stock kubectl's questions answered by them."""
 
-import asyncio
-import secrets
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -10,8 +7,8 @@ import pytest
 
 from kubesandbox.http import openapi
 from kubesandbox.kinds import Kind, Kinds, Subresource, builtin
-from tests.controlplane.cluster import Cluster
 from tests.controlplane.kinds_data import GROUPS
+from tests.kubesandbox.oracle import Oracle
 from tests.tables import each
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -83,31 +80,19 @@ def kinds() -> Kinds:
     return Kinds(builtin())
 
 
-@pytest.fixture
-def group(cluster: Cluster) -> Iterator[str]:
-    """A group of the test's own; its definitions go with it."""
-    name = f"x{secrets.token_hex(4)}.a-b.example.com"
-    yield name
-    for one in cluster.request("GET", DEFINITIONS).body["items"]:
-        if one["spec"]["group"] == name:
-            cluster.request("DELETE", f"{DEFINITIONS}/{one['metadata']['name']}")
+def published(oracle: Oracle, group: str, kinds: int) -> Any:
+    """The real server's document, once it tells of all kinds."""
+
+    def document() -> Any:
+        real = oracle.ask("GET", f"/openapi/v3/apis/{group}/v1beta2")[1]
+        schemas = real.get("components", {}).get("schemas", {}) if isinstance(real, dict) else {}
+        return real if len([name for name in schemas if name.endswith("List")]) == kinds else None
+
+    return oracle.until(document)
 
 
-async def published(cluster: Cluster, group: str, kinds: int) -> dict[str, Any]:
-    """The real server's document, when it tells of all kinds."""
-    for _ in range(600):
-        real = cluster.request("GET", f"/openapi/v3/apis/{group}/v1beta2")
-        lists = [name for name in (real.body or {}).get("components", {}).get("schemas", {}) if name.endswith("List")]
-        if len(lists) == kinds:
-            document: dict[str, Any] = real.body
-            return document
-        await asyncio.sleep(0.1)
-    raise TimeoutError(f"{group} was not published")
-
-
-async def test_documents_of_custom_kinds_are_those_of_the_real_server(
-    cluster: Cluster, kinds: Kinds, group: str
-) -> None:
+def test_documents_of_custom_kinds_are_those_of_the_real_server(oracle: Oracle, kinds: Kinds) -> None:
+    group = f"{oracle.unique('openapi')}.a-b.example.com"
     both = {"status": {}, "scale": SCALE_PATHS}
     selectable = [{"jsonPath": ".spec.colour"}]
     specs = [
@@ -126,23 +111,25 @@ async def test_documents_of_custom_kinds_are_those_of_the_real_server(
     ]
     for spec in specs:
         meta = {"name": f"{spec['names']['plural']}.{group}"}
-        cluster.create(DEFINITIONS, {"apiVersion": "apiextensions.k8s.io/v1", "metadata": meta, "spec": spec})
+        oracle.made(DEFINITIONS, {"apiVersion": "apiextensions.k8s.io/v1", "metadata": meta, "spec": spec})
         kinds.replace(group, spec["names"]["plural"], [served(spec)])
-    real = await published(cluster, group, len(specs))
+    real = published(oracle, group, len(specs))
+    for spec in specs:
+        oracle.ask("DELETE", f"{DEFINITIONS}/{spec['names']['plural']}.{group}")
     ours = openapi.document(kinds, f"apis/{group}/v1beta2")
     assert ours is not None
     assert orjson.loads(ours.body()) == real
 
 
-def test_documents_of_built_in_kinds_are_served_as_they_came(kinds: Kinds, cluster: Cluster) -> None:
+def test_documents_of_built_in_kinds_are_served_as_they_came(kinds: Kinds, oracle: Oracle) -> None:
     ours = openapi.document(kinds, "apis/apps/v1")
     assert ours is not None
-    assert orjson.loads(ours.body()) == cluster.request("GET", ours.url).body
+    assert orjson.loads(ours.body()) == oracle.ask("GET", ours.url)[1]
 
 
-def test_the_index_names_every_group_version_by_its_hash(kinds: Kinds, cluster: Cluster) -> None:
+def test_the_index_names_every_group_version_by_its_hash(kinds: Kinds, oracle: Oracle) -> None:
     told: Any = openapi.index(kinds)["paths"]
-    real = cluster.request("GET", "/openapi/v3").body["paths"]
+    real = oracle.ask("GET", "/openapi/v3")[1]["paths"]
     paths = [f"apis/{group}/{version}" if group else "api/v1" for group, version in GROUPS.items()]
     assert told == {path: real[path] for path in paths}
 

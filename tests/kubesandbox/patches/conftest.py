@@ -1,23 +1,15 @@
-"""The real API server as the judge of patches, and a kind there that takes any JSON."""
+"""A kind on the real API server that takes any JSON: the judge of patches."""
 
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.controlplane.cluster import Cluster
-from tests.kubesandbox.oracle import Oracle, oracle_of
+from tests.kubesandbox.oracle import Oracle
 
 ANYTHING = {"type": "object", "properties": {"spec": {"x-kubernetes-preserve-unknown-fields": True}}}
-
-
-@pytest.fixture(scope="module")
-def oracle(cluster: Cluster) -> Iterator[Oracle]:
-    """The server behind the cluster."""
-    with oracle_of(cluster) as oracle:
-        yield oracle
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +34,15 @@ class Anything:
 
 
 @pytest.fixture(scope="module")
-def anything(cluster: Cluster, oracle: Oracle) -> Iterator[Anything]:
+def anything(oracle: Oracle) -> Iterator[Anything]:
     """Made once; its definition goes at the end."""
-    group = f"patches-{secrets.token_hex(4)}.hookrunner.io"
-    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    cluster.create(definitions, definition(group))
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/anythings.{group}", "--timeout=60s")
+    group = f"{oracle.unique('anything')}.hookrunner.io"
+    oracle.made(DEFINITIONS, definition(group))
     path = f"/apis/{group}/v1/{{ns}}/anythings"
+    oracle.until(lambda: oracle.ask("GET", path)[0] == 200)
     made = oracle.made(path, {"apiVersion": f"{group}/v1", "kind": "Anything", "metadata": {"name": "one"}})
     yield Anything(oracle, f"{path}/one", made)
-    cluster.request("DELETE", f"{definitions}/anythings.{group}")
+    oracle.ask("DELETE", f"{DEFINITIONS}/anythings.{group}")
 
 
 def definition(group: str) -> dict[str, Any]:

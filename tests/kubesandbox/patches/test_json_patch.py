@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kubetypes.patches import json_patch
 from kubetypes.patches.refusals import PatchRefused
 from tests.examples import several
-from tests.kubesandbox.oracle import Panicked
+from tests.kubesandbox.oracle import ONLY_LIVE, Panicked
 from tests.kubesandbox.patches.conftest import Anything
 from tests.tables import each
 
@@ -123,6 +123,7 @@ def operations(draw: st.DrawFn) -> dict[str, Any]:
     return operation if name == "remove" else {**operation, "value": draw(DOCUMENTS)}
 
 
+@ONLY_LIVE
 @settings(max_examples=several(250), deadline=None, suppress_health_check=list(HealthCheck))
 @given(DOCUMENTS, st.lists(operations(), min_size=1, max_size=3))
 def test_random_patches_do_what_they_do_on_a_real_server(anything: Anything, document: Any, patch: Any) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kubetypes.patches import merge_patch
 from kubetypes.patches.refusals import PatchRefused
 from tests.examples import several
+from tests.kubesandbox.oracle import ONLY_LIVE
 from tests.kubesandbox.patches.conftest import Anything
 from tests.tables import each
 
@@ -62,6 +63,7 @@ DOCUMENTS = st.recursive(
 )
 
 
+@ONLY_LIVE
 @settings(max_examples=several(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(DOCUMENTS, DOCUMENTS)
 def test_random_patches_do_what_they_do_on_a_real_server(anything: Anything, document: Any, patch: Any) -> None:

@@ -1,6 +1,5 @@
 """Selectors: what they select and how they refuse, compared with a real API server."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,9 +9,8 @@ from hypothesis import strategies as st
 from kubesandbox.kinds import Kind
 from kubesandbox.query import field_selectors, selectors
 from kubesandbox.status import Refused
-from tests.controlplane.cluster import Cluster
 from tests.examples import several
-from tests.kubesandbox.oracle import Oracle, oracle_of
+from tests.kubesandbox.oracle import ONLY_LIVE, Oracle
 from tests.tables import each
 
 LABELS: list[dict[str, str]] = [
@@ -95,12 +93,10 @@ TEXTS = [
 CONFIG_MAPS = Kind("", "v1", "ConfigMap", "configmaps", True)
 
 
-@pytest.fixture(scope="module")
-def oracle(cluster: Cluster) -> Iterator[Oracle]:
-    with oracle_of(cluster) as oracle:
-        for place, labels in enumerate(LABELS):
-            oracle.made("/api/v1/{ns}/secrets", {"metadata": {"name": f"s{place}", "labels": labels}})
-        yield oracle
+@pytest.fixture(scope="module", autouse=True)
+def _labelled(oracle: Oracle) -> None:
+    for place, labels in enumerate(LABELS):
+        oracle.made("/api/v1/{ns}/secrets", {"metadata": {"name": f"s{place}", "labels": labels}})
 
 
 def theirs(oracle: Oracle, path: str, **query: str) -> Any:
@@ -125,6 +121,7 @@ def test_a_label_selector_selects_or_is_refused_as_on_a_real_server(oracle: Orac
 PIECES = ["a", "b", "in", "notin", "x.io/a", "=", "==", "!=", "!", "(", ")", ",", ">", "<", " ", "5", "-"]
 
 
+@ONLY_LIVE
 @settings(max_examples=several(400), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join))
 def test_random_label_selectors_do_as_on_a_real_server(oracle: Oracle, text: str) -> None:

@@ -1,7 +1,5 @@
 """What becomes of a definition's names, as a real API server decides it: the second does not get what is taken."""
 
-import secrets
-import time
 from typing import Any
 
 from kubesandbox.structural.definitions import definition, definition_status
@@ -39,14 +37,15 @@ def _plain(status: Any) -> Any:
 
 def _settled(oracle: Oracle, name: str) -> Raw:
     """A definition's status, once the controllers are done with it."""
-    deadline = time.monotonic() + 60
-    while True:
-        status: Raw = oracle.ask("GET", f"{CRDS}/{name}")[1]["status"]
-        state = {one["type"]: one for one in status.get("conditions") or []}
-        reasons = {kind: condition["reason"] for kind, condition in state.items()}
-        if reasons.get("Established") in ("InitialNamesAccepted", "NotAccepted") and "NamesAccepted" in reasons:
-            return status
-        assert time.monotonic() < deadline, status
+
+    def status() -> Any:
+        there: Raw = oracle.ask("GET", f"{CRDS}/{name}")[1]["status"]
+        reasons = {one["type"]: one["reason"] for one in there.get("conditions") or []}
+        is_done = reasons.get("Established") in ("InitialNamesAccepted", "NotAccepted") and "NamesAccepted" in reasons
+        return there if is_done else None
+
+    found: Raw = oracle.until(status)
+    return found
 
 
 def _ours(said: Raw, others: list[Raw], group: str = "pets.structural.test") -> Raw:
@@ -56,7 +55,7 @@ def _ours(said: Raw, others: list[Raw], group: str = "pets.structural.test") -> 
 
 @each("second", SECOND, ids=str)
 def test_names_are_accepted_as_by_the_api_server(oracle: Oracle, second: Raw) -> None:
-    group = f"n{secrets.token_hex(4)}.structural.test"
+    group = f"{oracle.unique(second)}.structural.test"
     bodies = [_definition(FIRST, group), _definition(second, group)]
     theirs = []
     try:

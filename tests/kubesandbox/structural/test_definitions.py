@@ -230,5 +230,5 @@ def test_what_may_not_change_does_not(oracle: Oracle, change: Callable[[Raw], No
         path = f"{CRDS}/widgets.{served.path.split('/')[2]}"
         old, new = oracle.ask("GET", path)[1], oracle.ask("GET", path)[1]
         change(new)
-        _, answer = oracle.ask("PUT", path, new, dryRun="All")
+        _, answer = oracle.put(path, new, dry=True, known_as=change.__name__)
     assert _plain(widgets.told(definition.problems(definition.defaulted(new), old))) == _plain(widgets.said(answer))

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from kubesandbox.structural.definitions import definition as structural
-from tests.kubesandbox.oracle import Oracle
+from tests.kubesandbox.oracle import ONLY_LIVE, Oracle
 from tests.kubesandbox.structural.widgets import CRDS, Causes, Raw, definition, said, told, widgets, with_fields
 
 KEYS = st.sampled_from(["a", "b", "c"])
@@ -67,6 +67,7 @@ def _containers(inner: st.SearchStrategy[Raw]) -> st.SearchStrategy[Raw]:
 SCHEMAS = st.recursive(st.one_of(TEXT, INTEGER, NUMBER, FLAG, EITHER, ANYTHING), _containers, max_leaves=5)
 
 
+@ONLY_LIVE
 @settings(
     max_examples=4,
     phases=[Phase.generate],

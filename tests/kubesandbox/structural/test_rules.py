@@ -106,7 +106,7 @@ def test_a_rule_on_a_change_says_what_the_api_server_says(oracle: Oracle, served
     named = served.named({"metadata": {"name": f"u{index}"}})
     old = oracle.made(served.path, named | {"spec": {} if before is None else {f"u{index}": before}})
     new = old | {"spec": {f"u{index}": after}}
-    _, answer = oracle.put(f"{served.path}/u{index}", new, dry=True)
+    _, answer = oracle.put(f"{served.path}/u{index}", new, dry=True, known_as=index)
     assert told(validate.problems(new, Schema(with_fields(**FIELDS)), old)) == said(answer)
 
 

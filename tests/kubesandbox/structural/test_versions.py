@@ -1,10 +1,6 @@
 """What a definition makes the API serve, objects in other versions and as Scales, equal to a real API server's."""
 
-import secrets
-import ssl
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,8 +10,7 @@ from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
 from kubesandbox.structural import prune, scaling, versions
 from kubesandbox.structural.definitions import definition, definition_status
-from tests.controlplane.cluster import Cluster
-from tests.controlplane.rest import send
+from tests.controlplane.kinds_data import TABLE
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import CRDS, Raw, told, widgets, with_fields
 from tests.kubesandbox.structural.widgets import definition as defined
@@ -83,17 +78,10 @@ def test_kind_and_subresources_are_those_of_discovery(resources: list[Raw]) -> N
     assert told == (scale["group"], scale["version"], scale["kind"], scale["verbs"])
 
 
-def _columns(cluster: Cluster, path: str) -> Any:
-    """The columns of the table in which the API server shows a list."""
-    headers = {"Authorization": f"Bearer {cluster.token}", "Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
-    trust = ssl.create_default_context(cafile=str(cluster.ca))
-    return send(urllib.request.Request(cluster.url + path, headers=headers), trust, 60).body["columnDefinitions"]
-
-
 @pytest.mark.parametrize("columns", [[], COLUMNS], ids=["default", "own"])
-def test_columns_are_those_of_the_table(cluster: Cluster, oracle: Oracle, columns: list[Raw]) -> None:
+def test_columns_are_those_of_the_table(oracle: Oracle, columns: list[Raw]) -> None:
     with widgets(oracle, SCALED, additionalPrinterColumns=columns) as there:
-        theirs = _columns(cluster, there.path)
+        theirs = oracle.ask("GET", there.path, accept=TABLE)[1]["columnDefinitions"]
     (kind,) = _kinds(defined(SCALED, additionalPrinterColumns=columns))
     assert [{key: value for key, value in one.items() if key != "jsonPath"} for one in kind.columns] == theirs
 
@@ -130,29 +118,19 @@ def test_versions_are_sorted_as_kubernetes_sorts_them() -> None:
     ]
 
 
-def _until(ask: Callable[[], Any]) -> Any:
-    """What is asked for, once there is something."""
-    deadline = time.monotonic() + 60
-    while not (found := ask()):
-        assert time.monotonic() < deadline
-    return found
-
-
 def _answer(oracle: Oracle, method: str, path: str, body: Any = None) -> Any:
     """An answer, or None as long as the path is not served."""
-    try:
-        return oracle.ask(method, path, body)[1]
-    except ValueError:
-        return None
+    answer = oracle.ask(method, path, body)[1]
+    return answer if isinstance(answer, dict) else None
 
 
 def test_an_object_is_read_in_another_version_as_by_the_api_server(oracle: Oracle) -> None:
     """Also after a default came to the version in which it is stored."""
-    group = f"v{secrets.token_hex(4)}.structural.test"
+    group = f"{oracle.unique('versions')}.structural.test"
     body = _versioned(group)
     oracle.made(CRDS, body)
     obj = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"a": "x", "b": "y"}}
-    kept = _until(lambda: _answer(oracle, "POST", f"/apis/{group}/v1/widgets", obj))
+    kept = oracle.until(lambda: _answer(oracle, "POST", f"/apis/{group}/v1/widgets", obj))
 
     def with_defaults(there: Any) -> None:
         for version in there["spec"]["versions"][:2]:
@@ -160,8 +138,8 @@ def test_an_object_is_read_in_another_version_as_by_the_api_server(oracle: Oracl
             version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] |= more
 
     there = oracle.changed(f"{CRDS}/widgets.{group}", with_defaults)
-    _until(lambda: "d" in (_answer(oracle, "GET", f"/apis/{group}/v1/widgets/a") or {}).get("spec", ()))
-    theirs = _until(lambda: _answer(oracle, "GET", f"/apis/{group}/v1beta1/widgets/a"))
+    oracle.until(lambda: "d" in (_answer(oracle, "GET", f"/apis/{group}/v1/widgets/a") or {}).get("spec", ()))
+    theirs = oracle.until(lambda: _answer(oracle, "GET", f"/apis/{group}/v1beta1/widgets/a"))
     oracle.ask("DELETE", f"{CRDS}/widgets.{group}", {})
     ours = versions.as_version(kept, _kinds(there)[1])
     assert (ours["apiVersion"], ours["spec"]) == (theirs["apiVersion"], theirs["spec"])
@@ -179,7 +157,7 @@ def test_a_scale_shows_what_the_api_server_shows(oracle: Oracle, obj: Raw) -> No
     (kind,) = _kinds(defined(SCALED, subresources={"scale": PATHS}))
     with widgets(oracle, SCALED, subresources={"scale": PATHS}) as there:
         made = oracle.made(there.path, there.named(obj))
-        code, theirs = oracle.ask("GET", f"{there.path}/a/scale")
+        code, theirs = oracle.ask("GET", f"{there.path}/a/scale", known_as=obj)
     if code == 200:
         assert scaling.scale(made, kind) == theirs
     else:

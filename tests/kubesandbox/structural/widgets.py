@@ -1,7 +1,5 @@
 """A custom kind of a test's own, on a real API server and as ours: both say what becomes of an object."""
 
-import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -92,24 +90,14 @@ def _content(obj: Raw) -> Raw:
     return {key: value for key, value in obj.items() if key != "metadata"}
 
 
-def _is_there(oracle: Oracle, path: str) -> bool:
-    try:
-        return bool(oracle.ask("GET", path)[0] == 200)
-    except ValueError:
-        # Until it is served the answer is a line of text.
-        return False
-
-
 @contextmanager
 def widgets(oracle: Oracle, schema: Raw, **version: Any) -> Iterator[Widgets]:
     """Widgets of a schema, served until the end."""
-    group = f"w{secrets.token_hex(4)}.structural.test"
+    group = f"{oracle.unique(schema, version)}.structural.test"
     oracle.made(CRDS, definition(schema, group, **version))
     try:
         served = Widgets(oracle, schema, group)
-        deadline = time.monotonic() + 60
-        while not _is_there(oracle, served.path):
-            assert time.monotonic() < deadline, "the definition is never served"
+        oracle.until(lambda: oracle.ask("GET", served.path)[0] == 200)
         yield served
     finally:
         oracle.ask("DELETE", f"{CRDS}/widgets.{group}", {})
