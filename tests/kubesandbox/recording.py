@@ -29,8 +29,10 @@ AGE = re.compile(r"(\d+[ydhms]){1,2}")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 GENERATED = re.compile(r"-[b-df-hj-np-tv-xz2456789]{5}\b")
 ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b")
-CONTROLLERS = ("managedFields", "status", "taints")
-"""Fields that controllers write at a moment of their own. A table that is about them compares them itself."""
+NODE_PORT = re.compile(r":3[0-2]\d{3}/")
+SET_ASIDE = ("managedFields", "status", "taints", "storageVersionHash")
+"""Fields that controllers write at a moment of their own, and a hash of names that are new each time. A table that is
+about them compares them itself."""
 
 
 class NotRecorded(AssertionError):
@@ -118,10 +120,12 @@ def comparable(answer: Any) -> Any:
             "causes": sorted(json.dumps(comparable(one), sort_keys=True) for one in causes),
         }
     if isinstance(answer, dict):
-        return {key: comparable(same_each_time(one, key)) for key, one in answer.items() if key not in CONTROLLERS}
+        return {key: comparable(same_each_time(one, key)) for key, one in answer.items() if key not in SET_ASIDE}
     if isinstance(answer, list):
         return [comparable(one) for one in answer]
-    return GENERATED.sub("-…", ADDRESS.sub("…", same_each_time(answer))) if isinstance(answer, str) else answer
+    if not isinstance(answer, str):
+        return answer
+    return NODE_PORT.sub(":…/", GENERATED.sub("-…", ADDRESS.sub("…", same_each_time(answer))))
 
 
 def _brief(answer: Any) -> str:

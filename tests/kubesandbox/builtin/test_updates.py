@@ -43,7 +43,7 @@ def stored(oracle: Oracle) -> Iterator[Place]:
     yield at
     for obj in objects:
         if not kind_of(obj).namespaced:
-            oracle.ask("DELETE", at(obj))
+            oracle.remove(at(obj))
 
 
 def mine(obj: Object, old: Object, subresource: str) -> tuple[int, Object]:

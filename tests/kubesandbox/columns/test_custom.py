@@ -146,7 +146,7 @@ def group(oracle: Oracle) -> Iterator[str]:
     }
     oracle.made(DEFINITIONS, {"metadata": {"name": f"things.{name}"}, "spec": spec})
     yield name
-    oracle.ask("DELETE", f"{DEFINITIONS}/things.{name}")
+    oracle.remove(f"{DEFINITIONS}/things.{name}")
 
 
 def real_rows(oracle: Oracle, group: str) -> list[dict[str, Any]]:

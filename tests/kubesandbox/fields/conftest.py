@@ -21,7 +21,7 @@ def group(oracle: Oracle) -> Iterator[str]:
     versions = [f"/apis/{group}/{version}/namespaces/{oracle.namespace}/widgets" for version in ("v1", "v2")]
     oracle.until(lambda: all(oracle.ask("GET", path)[0] == 200 for path in versions))
     yield group
-    oracle.ask("DELETE", f"{DEFINITIONS}/widgets.{group}")
+    oracle.remove(f"{DEFINITIONS}/widgets.{group}")
 
 
 @pytest.fixture

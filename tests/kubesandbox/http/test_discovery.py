@@ -58,8 +58,11 @@ def test_resources_of_a_group_are_those_of_the_real_server(kinds: Kinds, oracle:
 
 
 def test_aggregated_groups_are_those_of_the_real_server(kinds: Kinds, oracle: Oracle) -> None:
-    items = [item for root in ("/api", "/apis") for item in oracle.ask("GET", root, accept=AGGREGATED)[1]["items"]]
-    real = [one for one in items if one["metadata"].get("name", "") in GROUPS]
+    def ours(body: Any) -> Any:
+        return [item for item in body["items"] if item["metadata"].get("name", "") in GROUPS]
+
+    answers = [oracle.ask("GET", root, accept=AGGREGATED, part=ours) for root in ("/api", "/apis")]
+    real = [item for _, items in answers for item in items]
     for item in real:
         group = item["metadata"].get("name", "")
         item["versions"] = [one for one in item["versions"] if one["version"] == GROUPS[group]]
@@ -83,8 +86,11 @@ def aggregated_served(kinds: Kinds, group: str, resource: dict[str, Any]) -> dic
 
 def test_groups_are_in_the_real_servers_order(kinds: Kinds, oracle: Oracle) -> None:
     told: Any = discovery.groups(kinds)
-    real = oracle.ask("GET", "/apis")[1]["groups"]
-    assert [one["name"] for one in told["groups"]] == [one["name"] for one in real if one["name"] in GROUPS]
+
+    def names(body: Any) -> list[str]:
+        return [one["name"] for one in body["groups"] if one["name"] in GROUPS]
+
+    assert names(told) == oracle.ask("GET", "/apis", part=names)[1]
 
 
 def test_one_group_is_described_alone_and_only_if_served(kinds: Kinds, oracle: Oracle) -> None:
@@ -152,8 +158,11 @@ def test_the_release_is_one_that_clients_can_parse() -> None:
 
 def test_every_path_of_the_index_is_one_that_a_real_server_has_too(kinds: Kinds, oracle: Oracle) -> None:
     told: Any = discovery.index(kinds)["paths"]
-    real = oracle.ask("GET", "/")[1]["paths"]
-    assert set(told) <= set(real)
+
+    def ours(body: Any) -> list[str]:
+        return [path for path in body["paths"] if not path.startswith("/apis/") or path.split("/")[2] in GROUPS]
+
+    assert set(told) <= set(oracle.ask("GET", "/", part=ours)[1])
 
 
 @each(

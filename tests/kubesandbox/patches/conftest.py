@@ -42,7 +42,7 @@ def anything(oracle: Oracle) -> Iterator[Anything]:
     oracle.until(lambda: oracle.ask("GET", path)[0] == 200)
     made = oracle.made(path, {"apiVersion": f"{group}/v1", "kind": "Anything", "metadata": {"name": "one"}})
     yield Anything(oracle, f"{path}/one", made)
-    oracle.ask("DELETE", f"{DEFINITIONS}/anythings.{group}")
+    oracle.remove(f"{DEFINITIONS}/anythings.{group}")
 
 
 def definition(group: str) -> dict[str, Any]:

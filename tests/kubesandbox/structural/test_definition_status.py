@@ -64,7 +64,7 @@ def test_names_are_accepted_as_by_the_api_server(oracle: Oracle, second: Raw) ->
             theirs.append(_settled(oracle, body["metadata"]["name"]))
     finally:
         for body in bodies:
-            oracle.ask("DELETE", f"{CRDS}/{body['metadata']['name']}", {})
+            oracle.remove(f"{CRDS}/{body['metadata']['name']}")
     first = _ours(FIRST, [], group)
     ours = [first["status"], _ours(second, [first], group)["status"]]
     assert [_plain(one) for one in ours] == [_plain(one) for one in theirs]

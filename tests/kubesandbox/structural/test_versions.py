@@ -140,7 +140,7 @@ def test_an_object_is_read_in_another_version_as_by_the_api_server(oracle: Oracl
     there = oracle.changed(f"{CRDS}/widgets.{group}", with_defaults)
     oracle.until(lambda: "d" in (_answer(oracle, "GET", f"/apis/{group}/v1/widgets/a") or {}).get("spec", ()))
     theirs = oracle.until(lambda: _answer(oracle, "GET", f"/apis/{group}/v1beta1/widgets/a"))
-    oracle.ask("DELETE", f"{CRDS}/widgets.{group}", {})
+    oracle.remove(f"{CRDS}/widgets.{group}")
     ours = versions.as_version(kept, _kinds(there)[1])
     assert (ours["apiVersion"], ours["spec"]) == (theirs["apiVersion"], theirs["spec"])
 

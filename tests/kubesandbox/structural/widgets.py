@@ -100,4 +100,4 @@ def widgets(oracle: Oracle, schema: Raw, **version: Any) -> Iterator[Widgets]:
         oracle.until(lambda: oracle.ask("GET", served.path)[0] == 200)
         yield served
     finally:
-        oracle.ask("DELETE", f"{CRDS}/widgets.{group}", {})
+        oracle.remove(f"{CRDS}/widgets.{group}")
