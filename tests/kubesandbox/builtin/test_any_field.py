@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
+import pytest
+
 from tests.kubesandbox.builtin.ours import Object, comparable, mine, theirs
 from tests.kubesandbox.builtin.test_create import called, objects
 from tests.kubesandbox.oracle import Oracle
@@ -51,6 +53,7 @@ def variants(obj: Object) -> Iterator[tuple[str, Object]]:
             yield f"{'.'.join(map(str, path))}: {'dropped' if other is DROPPED else other!r}", made
 
 
+@pytest.mark.slow
 @each(
     "obj", [one for one in objects("minimal.yaml") + objects("rich.yaml") if one["kind"] not in ELSEWHERE], ids=called
 )

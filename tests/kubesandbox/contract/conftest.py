@@ -14,7 +14,7 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import takewhile
 from pathlib import Path
@@ -99,10 +99,7 @@ def sandbox_inside(scratch: Path) -> Iterator[Api]:
     """A sandbox without a token in this process: its event loop runs in a thread. It starts in milliseconds."""
     started, ended = Future[tuple[Sandbox, asyncio.AbstractEventLoop]](), asyncio.Event()
     with ThreadPoolExecutor(1, "sandbox") as thread:
-        running = thread.submit(asyncio.run, _serve(started, ended))
-        wait((started, running), return_when=FIRST_COMPLETED)
-        if running.done():
-            running.result()
+        thread.submit(asyncio.run, _serve(started, ended))
         served, loop = started.result()
         try:
             with closing(_api(served.kubeconfig(), scratch)) as api:
@@ -112,9 +109,12 @@ def sandbox_inside(scratch: Path) -> Iterator[Api]:
 
 
 async def _serve(started: Future[tuple[Sandbox, asyncio.AbstractEventLoop]], ended: asyncio.Event) -> None:
-    async with serving(Options()) as served:
-        started.set_result((served, asyncio.get_running_loop()))
-        await ended.wait()
+    try:
+        async with serving(Options()) as served:
+            started.set_result((served, asyncio.get_running_loop()))
+            await ended.wait()
+    except OSError as error:  # it cannot listen
+        started.set_exception(error)
 
 
 @contextmanager

@@ -67,6 +67,7 @@ def test_an_answer_that_is_none_fails_the_request(case: Case, kind: Kind, what: 
     assert case.send("GET", f"configmaps/{case.name}").status == 404
 
 
+@pytest.mark.slow
 @each_kind
 def test_an_answer_that_is_none_may_be_ignored(case: Case, kind: Kind) -> None:
     numbers = range(len(ANSWERS))
@@ -174,6 +175,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", PLACES)
 @each_kind
 def test_a_webhook_that_cannot_be_reached_fails_the_request_or_not(case: Case, kind: Kind, what: str) -> None:
@@ -186,6 +188,7 @@ def test_a_webhook_that_cannot_be_reached_fails_the_request_or_not(case: Case, k
     assert refused.body["message"].startswith(CALL + said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", PLACES)
 def test_a_webhook_that_cannot_be_reached_may_be_ignored(case: Case, what: str) -> None:
     client, _ = unreachable(case, what)
@@ -195,6 +198,7 @@ def test_a_webhook_that_cannot_be_reached_may_be_ignored(case: Case, what: str) 
     assert case.create().status == 201
 
 
+@pytest.mark.slow
 def test_who_asks_for_a_pause_is_asked_again(case: Case) -> None:
     pause = Raw(b"", 429, headers={"Retry-After": "1"})
     case.answers(lambda review: pause if len(case.asked()) == 1 else reviewed(review, {"allowed": True}))

@@ -4,6 +4,7 @@ import pytest
 
 from tests.kubesandbox.contract.api import Api, Reply
 from tests.kubesandbox.contract.objects import at, config_map
+from tests.tables import each
 
 LAUGHS = b"a: &a [x, x]\n" + b"".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join([f'*{chr(97 + n)}'] * 9)}]\n".encode() for n in range(12)
@@ -45,12 +46,12 @@ def refused(reply: Reply) -> bool:
     return 400 <= reply.status < 500 and reply.body["kind"] == "Status" and reply.body["status"] == "Failure"
 
 
-@pytest.mark.parametrize("body", JSON_BODIES.values(), ids=JSON_BODIES)
+@each("body", JSON_BODIES.values(), ids=JSON_BODIES)
 def test_a_creation(api: Api, ns: str, body: bytes) -> None:
     assert refused(api.request("POST", at("configmaps", ns), body))
 
 
-@pytest.mark.parametrize("body", YAML_BODIES.values(), ids=YAML_BODIES)
+@each("body", YAML_BODIES.values(), ids=YAML_BODIES)
 def test_a_creation_in_yaml(api: Api, ns: str, body: bytes) -> None:
     assert refused(api.request("POST", at("configmaps", ns), body, content_type="application/yaml"))
 
@@ -63,12 +64,12 @@ def test_a_patch(api: Api, ns: str, name: str, kind: str, body: bytes) -> None:
     assert refused(reply) or api.get(at("configmaps", ns, name))["data"] == {"a": "b"}
 
 
-@pytest.mark.parametrize("body", JSON_BODIES.values(), ids=JSON_BODIES)
+@each("body", JSON_BODIES.values(), ids=JSON_BODIES)
 def test_a_custom_object(api: Api, ns: str, body: bytes) -> None:
     assert refused(api.request("POST", api.kind().path(ns), body))
 
 
-@pytest.mark.parametrize("body", YAML_BODIES.values(), ids=YAML_BODIES)
+@each("body", YAML_BODIES.values(), ids=YAML_BODIES)
 def test_an_apply(api: Api, ns: str, name: str, body: bytes) -> None:
     path = at("configmaps", ns, name) + "?fieldManager=tester"
     assert refused(api.request("PATCH", path, body, content_type="application/apply-patch+yaml"))
@@ -81,7 +82,7 @@ def test_options_of_a_deletion(api: Api, ns: str, name: str, body: bytes) -> Non
     assert api.get(at("configmaps", ns, name))
 
 
-@pytest.mark.parametrize("path", ["/%", "/api/v1/namespaces/a%00b/configmaps/c", "/api/v1/configmaps/%ff"])
+@each("path", ["/%", "/api/v1/namespaces/a%00b/configmaps/c", "/api/v1/configmaps/%ff"])
 def test_a_strange_path_is_refused(api: Api, path: str) -> None:
     assert 400 <= api.request("GET", path).status < 500
 

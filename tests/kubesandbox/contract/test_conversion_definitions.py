@@ -3,11 +3,10 @@
 import base64
 import secrets
 
-import pytest
-
 from tests.kubesandbox.contract.api import Api, until
 from tests.kubesandbox.contract.objects import at, crd
 from tests.kubesandbox.contract.webhook import JSON, Webhook
+from tests.tables import each
 
 MERGE = "application/merge-patch+json"
 REQUIRED = "webhookClientConfig: Required value: required when strategy is set to Webhook"
@@ -52,7 +51,7 @@ WRONG: list[tuple[JSON, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "causes"), WRONG)
+@each(("said", "causes"), WRONG)
 def test_problems_of_a_conversion_are_reported(api: Api, said: JSON, causes: list[str]) -> None:
     body = crd(f"g{secrets.token_hex(4)}.example.com", "cats", conversion={"strategy": "Webhook", **said})
     answer = api.request("POST", at("customresourcedefinitions") + "?dryRun=All", body)

@@ -8,6 +8,7 @@ import pytest
 from tests.kubesandbox.contract.api import Api, until
 from tests.kubesandbox.contract.objects import GROUPS
 from tests.kubesandbox.recording import Recording
+from tests.tables import each
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 WANTED = [
@@ -64,7 +65,7 @@ def test_the_resources_of_each_group(api: Api, request: pytest.FixtureRequest) -
     assert wanted <= found.keys()
 
 
-@pytest.mark.parametrize("version", WANTED)
+@each("version", WANTED)
 def test_the_aggregated_resources_of_a_group_are_the_same(api: Api, version: str) -> None:
     group, _, name = version.rpartition("/")
     listed = aggregated(api, "/apis" if group else "/api")
@@ -72,16 +73,16 @@ def test_the_aggregated_resources_of_a_group_are_the_same(api: Api, version: str
     (served,) = [each for each in entry["versions"] if each["version"] == name]
     plain = resources(api, version)
     assert {each["resource"] for each in served["resources"]} == {name for name in plain if "/" not in name}
-    for each in served["resources"]:
-        same = plain[each["resource"]]
-        assert each["scope"] == ("Namespaced" if same["namespaced"] else "Cluster")
-        assert each["responseKind"]["kind"] == same["kind"]
-        assert set(each["verbs"]) == set(same["verbs"])
-        assert each["singularResource"] == same["singularName"]
-        assert each.get("shortNames", []) == same.get("shortNames", [])
-        assert each.get("categories", []) == same.get("categories", [])
-        subresources = {f"{each['resource']}/{sub['subresource']}" for sub in each.get("subresources", [])}
-        assert subresources == {name for name in plain if name.startswith(each["resource"] + "/")}
+    for resource in served["resources"]:
+        same = plain[resource["resource"]]
+        assert resource["scope"] == ("Namespaced" if same["namespaced"] else "Cluster")
+        assert resource["responseKind"]["kind"] == same["kind"]
+        assert set(resource["verbs"]) == set(same["verbs"])
+        assert resource["singularResource"] == same["singularName"]
+        assert resource.get("shortNames", []) == same.get("shortNames", [])
+        assert resource.get("categories", []) == same.get("categories", [])
+        subresources = {f"{resource['resource']}/{sub['subresource']}" for sub in resource.get("subresources", [])}
+        assert subresources == {name for name in plain if name.startswith(resource["resource"] + "/")}
 
 
 def test_the_core_versions(api: Api) -> None:
@@ -96,7 +97,7 @@ def test_the_list_of_groups(api: Api) -> None:
     assert set(WANTED[1:]) <= listed
 
 
-@pytest.mark.parametrize("version", WANTED[1:])
+@each("version", WANTED[1:])
 def test_a_group_lists_its_versions(api: Api, version: str) -> None:
     group = version.partition("/")[0]
     told = api.get(f"/apis/{group}")
@@ -121,7 +122,7 @@ def test_the_version_of_the_server(api: Api) -> None:
     assert {"major", "minor", "gitVersion", "platform"} <= set(api.get("/version"))
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
+@each("path", ["/healthz", "/livez", "/readyz"])
 def test_it_is_healthy(api: Api, path: str) -> None:
     reply = api.request("GET", path)
     assert (reply.status, reply.body) == (200, "ok")
@@ -193,7 +194,7 @@ def test_openapi_has_a_document_for_each_version(api: Api) -> None:
     assert all(each["serverRelativeURL"].startswith("/openapi/v3/") for each in paths.values())
 
 
-@pytest.mark.parametrize(
+@each(
     ("version", "kind"),
     [("v1", "Pod"), ("apps/v1", "Deployment"), ("batch/v1", "CronJob"), ("networking.k8s.io/v1", "Ingress")],
 )

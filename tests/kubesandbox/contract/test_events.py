@@ -62,6 +62,7 @@ def test_an_event_of_the_other_group_is_shown_by_v1(api: Api, ns: str, name: str
     assert (shown["source"], shown["firstTimestamp"], shown["eventTime"]) == ({}, None, TIME)
 
 
+@pytest.mark.slow
 def test_both_groups_list_watch_and_select_the_same(api: Api, name: str) -> None:
     ns = api.namespace()
     api.post(old(ns), in_v1(f"{name}-a", ns, reason="R"))

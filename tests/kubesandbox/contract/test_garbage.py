@@ -88,12 +88,14 @@ def test_with_another_owner_it_stays_and_loses_only_the_one(api: Api, maps: str,
     until(lambda: gone(api, child))
 
 
+@pytest.mark.slow
 def test_what_is_made_for_an_owner_that_is_not_there_goes(api: Api, maps: str, owner: JSON, name: str) -> None:
     child = owned(api, maps, f"{name}-child", owned_by(owner) | {"uid": "5d0a1f32-0000-4000-8000-000000000001"})
     until(lambda: gone(api, child))
     assert not gone(api, f"{maps}/{name}")
 
 
+@pytest.mark.slow
 def test_an_object_owned_by_an_unknown_kind_stays(api: Api, maps: str, owner: JSON, name: str) -> None:
     """It may be served again some day. What is made after it, for an owner that could be found, goes meanwhile."""
     unknown = {"apiVersion": "none.example.com/v1", "kind": "None", "name": name, "uid": f"{name}-unknown"}

@@ -7,6 +7,7 @@ import pytest
 
 from tests.kubesandbox.contract.api import Api
 from tests.kubesandbox.contract.objects import at, config_map
+from tests.tables import each
 
 BAD = "invalid syntax"
 FAR = "value out of range"
@@ -28,7 +29,7 @@ def test_a_packed_body_is_not_unpacked(api: Api, maps: str, name: str) -> None:
     assert api.request("POST", maps, body, headers={"Content-Encoding": "gzip"}).status == 400
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "status", "why"),
     [
         ("limit=x", 400, f'strconv.ParseInt: parsing "x": {BAD}'),
@@ -48,11 +49,12 @@ def test_what_is_no_number_is_refused(api: Api, maps: str, query: str, status: i
     assert (answer.status, why in answer.body["message"]) == (status, True)
 
 
-@pytest.mark.parametrize("query", ["limit=%2B5", "limit=-5", "limit=1&limit=x", "limit=%zz", "limit=x;y"])
+@each("query", ["limit=%2B5", "limit=-5", "limit=1&limit=x", "limit=%zz", "limit=x;y"])
 def test_what_go_reads_as_a_number_or_not_at_all_is_good(api: Api, maps: str, query: str) -> None:
     assert api.request("GET", f"{maps}?{query}").status == 200
 
 
+@pytest.mark.slow
 def test_an_object_is_watched_by_the_old_path(api: Api, maps: str, name: str) -> None:
     for one in (name, f"{name}-other"):
         api.post(maps, config_map(one))
@@ -63,7 +65,7 @@ def test_an_object_is_watched_by_the_old_path(api: Api, maps: str, name: str) ->
     assert api.request("GET", f"{old}/{name}?fieldSelector=metadata.name%3Dx").status == 400
 
 
-@pytest.mark.parametrize(("path", "status"), [("//api/v1/pods", 404), ("/api/v1/pods/", 200), ("/api//v1", 404)])
+@each(("path", "status"), [("//api/v1/pods", 404), ("/api/v1/pods/", 200), ("/api//v1", 404)])
 def test_slashes_count_in_a_path(api: Api, path: str, status: int) -> None:
     assert api.request("GET", path).status == status
 

@@ -8,6 +8,7 @@ import yaml
 
 from tests.kubesandbox.contract.api import Api, Reply
 from tests.kubesandbox.contract.objects import at, config_map, pod
+from tests.tables import each
 
 TABLE = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
 
@@ -43,7 +44,7 @@ def test_json_says_so(api: Api, maps: str) -> None:
     assert api.request("GET", maps).headers["Content-Type"] == "application/json"
 
 
-@pytest.mark.parametrize(("query", "pretty"), [("", False), ("?pretty=true", True), ("?pretty=false", False)])
+@each(("query", "pretty"), [("", False), ("?pretty=true", True), ("?pretty=false", False)])
 def test_pretty_is_for_who_asks(api: Api, maps: str, query: str, pretty: bool) -> None:
     reply = api.request("GET", maps + query, headers={"Accept": "application/json"})
     assert (int(reply.headers["Content-Length"]) > len(json.dumps(reply.body))) is pretty
@@ -67,7 +68,7 @@ def test_a_rows_object_is_its_metadata(api: Api, maps: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("value", "kind"), [("Metadata", "PartialObjectMetadata"), ("Object", "ConfigMap")])
+@each(("value", "kind"), [("Metadata", "PartialObjectMetadata"), ("Object", "ConfigMap")])
 def test_a_rows_object_is_as_asked_for(api: Api, maps: str, value: str, kind: str) -> None:
     (row,) = table(api, maps, f"?includeObject={value}")["rows"]
     assert row["object"]["kind"] == kind
@@ -114,7 +115,7 @@ EMPTY = {
 }
 
 
-@pytest.mark.parametrize("query", ["", "?limit=1", "?resourceVersion=0", "?labelSelector=a=b"])
+@each("query", ["", "?limit=1", "?resourceVersion=0", "?labelSelector=a=b"])
 def test_a_list_of_the_metadata_of_no_objects_is_null(api: Api, ns: str, query: str) -> None:
     """And all others are empty. Clients trip over it."""
     for path in (at("persistentvolumeclaims", ns), api.kind().path(ns)):

@@ -144,6 +144,7 @@ def test_a_field_selector_is_followed_as_the_field_changes(api: Api) -> None:
         assert events.take(2) == [("ADDED", "a"), ("DELETED", "a")]
 
 
+@pytest.mark.slow
 def test_it_ends_when_its_time_is_over(api: Api, maps: str) -> None:
     with api.watch(f"{maps}?watch=1&timeoutSeconds=1") as events:
         assert list(events) == []
