@@ -146,7 +146,9 @@ def main(command: str, *words: str) -> int:
         return 0
     files = words or (str(Path(__file__).parent.relative_to(Path.cwd())),)
     # The answers of a file are written together, so one process asks them.
-    return pytest.main(["-n0", "-q", "-s", "--live=record", "-m", "live and not nightly and not soak", *files])
+    return pytest.main(
+        ["-n0", "-q", "-s", "--cluster", "--live=record", "-m", "live and not nightly and not soak", *files]
+    )
 
 
 if __name__ == "__main__":
