@@ -22,7 +22,12 @@ SANDBOX = ("kubesandbox/**/*", "kubetypes/**/*", *KUBERNETES)
 
 ROOMS: Mapping[str, tuple[str, ...]] = {
     # The contract holds on the real server whatever the sandbox does; the sandbox's leg runs always.
-    "tests/kubesandbox/contract": ("tests/kubesandbox/contract/**/*", *KUBERNETES),
+    "tests/kubesandbox/contract": (
+        "tests/kubesandbox/contract/**/*",
+        "tests/kubesandbox/recording.py",
+        "tests/kubesandbox/recorded/contract.*",
+        *KUBERNETES,
+    ),
     "tests/kubesandbox": ("tests/kubesandbox/**/*", *SANDBOX),
 }
 """Directories of tests, the innermost first, each with the patterns of its inputs."""

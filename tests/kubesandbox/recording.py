@@ -21,7 +21,8 @@ import pytest
 RECORDED = Path(__file__).with_name("recorded")
 RECORD = "python -m tests.kubesandbox.recording record"
 SHOWN = 400
-"""Characters of an answer that a difference shows."""
+BEFORE = 100
+"""Characters of an answer that a difference shows, and how many of them are before it."""
 
 VARYING = {"uid": "UID", "resourceVersion": "RV", "clusterIP": "IP", "nodePort": "PORT", "healthCheckNodePort": "PORT"}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -30,7 +31,7 @@ UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 GENERATED = re.compile(r"-[b-df-hj-np-tv-xz2456789]{5}\b")
 ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b")
 NODE_PORT = re.compile(r":3[0-2]\d{3}/")
-SET_ASIDE = ("managedFields", "status", "taints", "storageVersionHash")
+SET_ASIDE = ("managedFields", "annotations", "finalizers", "taints", "status", "storageVersionHash")
 """Fields that controllers write at a moment of their own, and a hash of names that are new each time. A table that is
 about them compares them itself."""
 
@@ -68,7 +69,7 @@ class Recording:
         """Questions that are answered otherwise now than they were, apart from what is never the same twice, with both
         answers. A question that has no answer yet is one of them."""
         return {
-            question: f"{question}\n    kept: {_brief(self._kept.get(question))}\n    now:  {_brief(answer)}"
+            question: f"{question}\n{_where_apart(self._kept.get(question), answer)}"
             for question, answer in self._asked.items()
             if question not in self._kept or comparable(self._kept[question]) != comparable(answer)
         }
@@ -120,6 +121,8 @@ def comparable(answer: Any) -> Any:
             "causes": sorted(json.dumps(comparable(one), sort_keys=True) for one in causes),
         }
     if isinstance(answer, dict):
+        if answer.get("kind") == "Table":  # beside the cells are whole objects, which controllers may have changed
+            answer = answer | {"rows": [{"cells": row["cells"]} for row in answer.get("rows") or ()]}
         return {key: comparable(same_each_time(one, key)) for key, one in answer.items() if key not in SET_ASIDE}
     if isinstance(answer, list):
         return [comparable(one) for one in answer]
@@ -128,8 +131,14 @@ def comparable(answer: Any) -> Any:
     return NODE_PORT.sub(":…/", GENERATED.sub("-…", ADDRESS.sub("…", same_each_time(answer))))
 
 
-def _brief(answer: Any) -> str:
-    return (answer if isinstance(answer, str) else json.dumps(comparable(answer), sort_keys=True))[:SHOWN]
+def _where_apart(kept: Any, now: Any) -> str:
+    """Both answers, from shortly before the place where they differ."""
+    texts = [one if isinstance(one, str) else json.dumps(comparable(one), sort_keys=True) for one in (kept, now)]
+    apart = next((place for place, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), 0)
+    start = max(apart - BEFORE, 0)
+    return "\n".join(
+        f"    {word} {text[start : start + SHOWN]}" for word, text in zip(("kept:", "now: "), texts, strict=True)
+    )
 
 
 def show(name: str, text: str = "") -> None:

@@ -47,9 +47,7 @@ def kept(oracle: Oracle, collection: str, obj: dict[str, Any]) -> Iterator[dict[
     try:
         yield made
     finally:
-        where = f"{collection}/{made['metadata']['name']}"
-        oracle.ask("PATCH", where, {"metadata": {"finalizers": None}}, content_type=MERGE)
-        oracle.remove(where, gracePeriodSeconds="0")
+        oracle.remove(f"{collection}/{made['metadata']['name']}", is_held=True)
 
 
 def collection_of(kind: Kind, namespace: str) -> str:
@@ -85,7 +83,7 @@ def test_what_is_being_deleted_says_so_as_on_the_real_server(oracle: Oracle, kin
     collection = collection_of(kind_of(obj), oracle.namespace)
     with kept(oracle, collection, obj) as made:
         where = f"{collection}/{made['metadata']['name']}"
-        oracle.remove(where, gracePeriodSeconds="0")
+        oracle.ask("DELETE", where, {"gracePeriodSeconds": 0})
         _, answer = oracle.ask("GET", where, accept=TABLE, includeObject="Object")
     row = answer["rows"][0]
     assert "Terminating" in row["cells"]
