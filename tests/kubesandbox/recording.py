@@ -121,8 +121,8 @@ def comparable(answer: Any) -> Any:
             "causes": sorted(json.dumps(comparable(one), sort_keys=True) for one in causes),
         }
     if isinstance(answer, dict):
-        if answer.get("kind") == "Table":  # beside the cells are whole objects, which controllers may have changed
-            answer = answer | {"rows": [{"cells": row["cells"]} for row in answer.get("rows") or ()]}
+        if answer.get("kind") == "Table":  # rows show what controllers may have changed; their table compares them
+            answer = answer | {"rows": len(answer.get("rows") or ())}
         return {key: comparable(same_each_time(one, key)) for key, one in answer.items() if key not in SET_ASIDE}
     if isinstance(answer, list):
         return [comparable(one) for one in answer]
