@@ -83,12 +83,35 @@ def test_pages_for_contributors_name_files_that_exist(name: str) -> None:
     assert [path for path, is_there in found.items() if not is_there] == []
 
 
+STORIES = (DOCS / "decision-stories.md").read_text()
+DECISIONS = (DOCS / "decisions.md").read_text()
+
+
 def test_decisions_are_numbered_in_order() -> None:
     """Git joins both sides of a conflict in this page, so that a decision could appear twice."""
-    numbers = [
-        int(number) for number in re.findall(r"^\*\*(\d+)\. ", (DOCS / "decisions.md").read_text(), re.MULTILINE)
-    ]
+    numbers = [int(number) for number in re.findall(r"^(?:<a .*</a>)?\*\*(\d+)\. ", STORIES, re.MULTILINE)]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_each_decision_has_one_story_with_an_anchor_and_one_row() -> None:
+    """A story that is appended to the table by a merge belongs to the other page."""
+    stories = re.findall(r'^<a id="(\d+)"></a>\*\*\1\. ', STORIES, re.MULTILINE)
+    sections = [_decision_rows(section) for section in DECISIONS.split("\n## ")]
+    assert sorted((row for rows in sections for row in rows), key=int) == stories
+    assert [rows for rows in sections if rows != sorted(rows, key=int)] == []
+    assert re.findall(r"^\*\*\d+\. ", STORIES + DECISIONS, re.MULTILINE) == []
+
+
+def test_each_decision_names_a_test_that_exists_or_none() -> None:
+    rows = [line.rsplit(" | ", 1)[1].removesuffix(" |") for line in DECISIONS.splitlines() if line.startswith("| [")]
+    tests = [test.strip("`").partition("::") for row in rows if row != "–" for test in row.split(", ")]
+    assert [test for test in tests if not _has_test(*test)] == []
+
+
+def test_links_to_stories_lead_to_one() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")]
+    links = {link for page in pages for link in re.findall(r"decision-stories\.md#(\w+)\)", page.read_text())}
+    assert [link for link in links if f'<a id="{link}"></a>' not in STORIES] == []
 
 
 def test_no_row_of_the_differences_appears_twice() -> None:
@@ -100,3 +123,12 @@ def test_no_row_of_the_differences_appears_twice() -> None:
 
 def _python(package: str) -> Iterator[Path]:
     return (ROOT / package).rglob("*.py")
+
+
+def _decision_rows(section: str) -> list[str]:
+    return re.findall(r"^\| \[(\d+)\]\(decision-stories\.md#\1\) \| ", section, re.MULTILINE)
+
+
+def _has_test(file: str, separator: str, name: str) -> bool:
+    path = ROOT / file
+    return file.startswith("tests/") and path.exists() and (not separator or f"def {name}(" in path.read_text())
