@@ -83,6 +83,13 @@ def test_pages_for_contributors_name_files_that_exist(name: str) -> None:
     assert [path for path, is_there in found.items() if not is_there] == []
 
 
+def test_each_row_of_where_to_look_names_a_file_to_begin_in() -> None:
+    """A room has dozens of files; who looks for a place needs one."""
+    table = (DOCS / "where-to-look.md").read_text().partition("\n|---|---|---|\n")[2].partition("\n\n")[0]
+    places = {row.split(" | ")[0]: re.findall(r"`([^`]+)`", row.split(" | ")[1]) for row in table.splitlines()}
+    assert [row for row, paths in places.items() if not any("." in Path(path).name for path in paths)] == []
+
+
 STORIES = (DOCS / "decision-stories.md").read_text()
 DECISIONS = (DOCS / "decisions.md").read_text()
 
