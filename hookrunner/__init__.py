@@ -1,3 +1,3 @@
 """hookrunner: executables that react to Kubernetes events."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
