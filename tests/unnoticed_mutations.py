@@ -262,8 +262,8 @@ UNNOTICED_MUTATIONS = (
     ),
     (
         "hookrunner/kube/client.py",
-        "response.read()\n            except (aiohttp.ClientError, OSError) as error:\n                raise Cut",
-        "response.read()\n            except ZeroDivisionError as error:\n                raise Cut",
+        "response.read())\n            except (aiohttp.ClientError, OSError) as error:\n                raise Cut",
+        "response.read())\n            except ZeroDivisionError as error:\n                raise Cut",
         "tests/kube/test_client.py",
     ),
     (

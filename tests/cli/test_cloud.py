@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-import yaml
 
 from hookrunner.cli.cloud.cloud_clean import cloud_clean, describe_plan
 from hookrunner.cli.cloud.cloud_start import cloud_start
@@ -24,6 +23,7 @@ from hookrunner.model.cloud import (
 )
 from hookrunner.settings import cloud_options
 from tests import launcher
+from tests.cloud.shipped_module import cleaning_objects
 from tests.fakes.command_line import Command, Endpoint
 
 KUBECONFIG = {
@@ -32,7 +32,6 @@ KUBECONFIG = {
     "current-context": "none",
 }
 """Of a cluster that does not answer: port 9 discards."""
-MODULE = Path(__file__).parents[2] / "modules" / "060-cloud-controller-manager"
 
 
 @pytest.mark.parametrize(
@@ -110,9 +109,8 @@ def test_clean_says_what_it_would_delete(has_services: bool, with_routes: bool, 
 
 def test_module_gives_its_programs_flags_that_they_have() -> None:
     """Its Job that cleans up, too."""
-    rendered = MODULE / "tests" / "clean.yaml"
     found = set()
-    for obj in yaml.safe_load_all(rendered.read_text()):
+    for obj in cleaning_objects():
         template = (obj or {}).get("spec", {}).get("template")
         for container in template["spec"]["containers"] if isinstance(template, dict) else ():
             assert container["args"][0] == "cloud"

@@ -11,13 +11,12 @@ from signal import SIGKILL
 from typing import Any
 
 import pytest
-import yaml
 
-from hookrunner.testing.cases.object_changes import with_changes
 from tests import launcher
 from tests.cloud.scenarios.documents import SIMCLOUD
 from tests.cloud.scenarios.managers import clean_environment
 from tests.cloud.scenarios.rights import log_in
+from tests.cloud.shipped_module import cleaning_objects
 from tests.controlplane.cluster import OwnCluster
 from tests.flows.operator import Operator
 from tests.flows.scripts import hook
@@ -25,7 +24,6 @@ from tests.flows.waiting import until
 from tests.oracles.cloud_manager import upstream_command, upstream_manager
 from tests.providers.provider_calls import PROVIDERS, ask, run
 
-CASES = PROVIDERS.parent / "modules" / "060-cloud-controller-manager" / "tests"
 ACCOUNT = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 ELECTION = (  # a replica that gets no CPU for some seconds goes on leading
     "--leader-elect-lease-duration=10s",
@@ -87,7 +85,7 @@ class Replicas:
     def clean(self) -> None:
         """Run what the Job of the module runs, as its ServiceAccount with exactly the rights that the module renders:
         as a process, whose mounts are elsewhere. The values are in the module's test."""
-        objects = {obj["kind"]: obj for obj in rendered()}
+        objects = {obj["kind"]: obj for obj in cleaning_objects()}
         kubeconfig = log_in(self.cluster, self.cloud.parent, [objects[kind] for kind in ACCOUNT])
         (container,) = objects["Job"]["spec"]["template"]["spec"]["containers"]
         words = [self._outside(word) for word in container["args"]]
@@ -102,17 +100,6 @@ class Replicas:
         for inside, outside in places.items():
             word = word.replace(inside, str(outside))
         return word
-
-
-def rendered() -> list[Any]:
-    """The objects of the module's case that cleans up, its Helm hook among them."""
-    [expect] = [
-        case["expect"]
-        for case in yaml.safe_load((CASES / "cloud-controller-manager.test.yaml").read_text())
-        if "onDisable: clean" in yaml.safe_dump(case)
-    ]
-    defaults = list(yaml.safe_load_all((CASES / "defaults.yaml").read_text()))
-    return with_changes(with_changes(defaults, expect["objects"]), expect["hooks"])
 
 
 @pytest.fixture
