@@ -247,14 +247,12 @@ class Releases:
                     await release.update(running.ended(str(error)))
                     await self._prune_history(release, running.options)
                 raise
-            await self._complete_rollout(release, running.ended())
+            # It is marked deployed and older ones are corrected, all at once: each state in which the process may die
+            # is valid.
+            older = _unfinished(release.history, attempt.record.revision)
+            corrections = [self._correct_record(release, revision) for revision in older]
+            await _all([release.update(running.ended()), *corrections])
         return running.written
-
-    async def _complete_rollout(self, release: ReleaseHistory, record: ReleaseRecord) -> None:
-        """Mark the revision deployed and correct older ones, all at once: each state in which the process may die is
-        valid."""
-        older = _unfinished(release.history, record.revision)
-        await _all([release.update(record), *(self._correct_record(release, revision) for revision in older)])
 
     async def _roll_back(self, release: ReleaseHistory, desired: DesiredRelease) -> str:
         """Roll back after a failure; what was done, for a person."""
