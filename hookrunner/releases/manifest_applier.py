@@ -17,17 +17,15 @@ such an object says is not checked before it is applied; in later revisions it i
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hookrunner import log
-from hookrunner.errors import Denied, NotFound
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import KeptObject, ReleaseOptions
 from hookrunner.releases.crds import wait_for_serving
 from hookrunner.releases.manifest_objects import CRD, KindResolver, ObjectId, ReleaseId, object_id, stages
-from hookrunner.releases.objects.object_owners import ReleaseOwners
-from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, explain_rights
-from hookrunner.releases.objects.object_writer import ObjectWrite, ObjectWriter, WriteResult, order_of
+from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject
+from hookrunner.releases.objects.object_writer import ObjectWriter
 from hookrunner.releases.objects.stage_runner import OBJECTS_AT_ONCE, StageProgress, run_stage
 from kubetypes import json_values
 from kubetypes.json_values import JSON
@@ -58,25 +56,16 @@ class Counts:
 
 
 class ManifestApplier:
-    """Writes to one cluster, for any number of releases at once, in at most 24 requests at a time. `notes` has what
-    units report of each release, until it is taken."""
+    """Writes to one cluster, for any number of releases at once, in at most 24 requests at a time. `writer` writes
+    single objects, `notes` has what units report of each release, until it is taken."""
 
     def __init__(self, client: Client, kinds: KindResolver) -> None:
         self._client = client
         self._kinds = kinds
-        self._writing = ObjectWriter(client, ReleaseOwners(client))
-        self.notes = self._writing.notes
-        self._remover = ObjectRemover(client, kinds)
         self._turn = asyncio.Semaphore(OBJECTS_AT_ONCE)
-
-    async def create_or_update(
-        self, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions, dry_run: bool = False
-    ) -> WriteResult:
-        """Write one object; `last` is the same in our last manifest. Raises KubeError, or ReleaseFailed with what to
-        do."""
-        async with self._turn:
-            resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
-            return await self._write(replace(order_of(resource, obj, identity, last, options), dry_run=dry_run))
+        self.writer = ObjectWriter(client, kinds, self._turn)
+        self.notes = self.writer.notes
+        self._remover = ObjectRemover(client, kinds)
 
     async def apply(
         self,
@@ -100,7 +89,7 @@ class ManifestApplier:
         outcomes: list[str] = []
         for stage in stages(pending):
             work = {
-                target: self.create_or_update(wanted[target], identity, before.get(target), options) for target in stage
+                target: self.writer.write(wanted[target], identity, before.get(target), options) for target in stage
             }
             outcomes += await run_stage(work, StageProgress("applied", len(pending), len(outcomes)), self._kinds)
             crds = [wanted[target] for target in stage if target.kind == CRD]
@@ -126,7 +115,7 @@ class ManifestApplier:
         pending = without_dependent(changed(wanted, before, repair), wanted, before, repair)
 
         work = {
-            target: self.create_or_update(wanted[target], identity, before.get(target), options, dry_run=True)
+            target: self.writer.write(wanted[target], identity, before.get(target), options, dry_run=True)
             for target in pending
         }
         await run_stage(work, StageProgress("applied, in a dry run", len(pending), 0), self._kinds)
@@ -161,15 +150,6 @@ class ManifestApplier:
             progress = StageProgress("deleted", len(pending), len(removed))
             await run_stage({target: delete(target) for target in stage}, progress, self._kinds)
         return removed
-
-    async def _write(self, order: ObjectWrite) -> WriteResult:
-        try:
-            return await self._writing.write(order)
-        except NotFound:
-            self._kinds.forget(order.resource.api_version)
-            raise
-        except Denied as error:
-            raise explain_rights(error, order.resource) from error
 
 
 def _as_wanted(last: Mapping[ObjectId, JSON], wanted: Collection[ObjectId]) -> dict[ObjectId, JSON]:

@@ -184,7 +184,7 @@ async def test_object_without_its_marks_is_still_ours(applier: ManifestApplier, 
 async def test_an_annotation_in_the_template_allows_to_take_over(applier: ManifestApplier, client: Client) -> None:
     await post(client, k="theirs")
     adopting = config_map(**{"hookrunner.io/adopt": "true"})
-    assert await applier.create_or_update(adopting, RELEASE, None, OPTIONS) == "changed"
+    assert await applier.writer.write(adopting, RELEASE, None, OPTIONS) == "changed"
 
 
 async def test_new_field_of_another_manager_is_refused_by_name(applier: ManifestApplier, client: Client) -> None:

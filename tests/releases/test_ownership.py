@@ -137,7 +137,7 @@ async def test_fields_of_an_orphan_do_not_matter(applier: ManifestApplier, clien
     last = configmap("a", k="tried")
     edit = {"data": {"k": "theirs", "more": "theirs"}}
     await client.send(ApiCall("PATCH", f"{MAPS}/a", {"fieldManager": "them"}, edit, "application/merge-patch+json"))
-    outcome = await applier.create_or_update(configmap("a", k="v", more="new"), NEW, last, ADOPT)
+    outcome = await applier.writer.write(configmap("a", k="v", more="new"), NEW, last, ADOPT)
     assert (outcome, (await client.get(f"{MAPS}/a"))["data"]) == ("changed", {"k": "v", "more": "new"})
 
 

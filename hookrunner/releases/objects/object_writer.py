@@ -1,6 +1,7 @@
 """Writes one object of a release: creates, applies, recreates, adopts or deletes it.
 
-    result = await ObjectWriter(client, owners).write(order_of(resource, obj, identity, last, options))
+    writer = ObjectWriter(client, kinds, asyncio.Semaphore(24))
+    result = await writer.write(obj, identity, last, options)
 
 A new object is created by POST, which fails if another client was first, so that nothing can change between the check
 of the owner and the write. Such a creation counts as an update by `helm`, because the API server has no way to apply
@@ -10,6 +11,7 @@ Which objects may be adopted is said in `object_owners`, what an addon's objects
 `object_marks`.
 """
 
+import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +19,7 @@ from http import HTTPStatus
 from typing import Literal
 
 from hookrunner import log
-from hookrunner.errors import AlreadyExists, ApiError, Conflict, NotFound, ReleaseFailed
+from hookrunner.errors import AlreadyExists, ApiError, Conflict, Denied, NotFound, ReleaseFailed
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
@@ -27,6 +29,7 @@ from hookrunner.releases.manifest_objects import (
     ADOPT,
     MANAGER,
     RECREATE,
+    KindResolver,
     ReleaseId,
     has_no_foreign_fields,
     is_marked,
@@ -48,7 +51,7 @@ from hookrunner.releases.objects.object_marks import (
     with_marks,
 )
 from hookrunner.releases.objects.object_owners import Adopter, ReleaseOwners, check_unowned
-from hookrunner.releases.objects.object_remover import delete_object
+from hookrunner.releases.objects.object_remover import delete_object, explain_rights
 from hookrunner.releases.objects.tolerant_writes import TolerantWrite, accept_unpatched, describe
 from kubetypes.json_values import JSON
 
@@ -119,33 +122,36 @@ class ObjectWrite:
         return Adoption(self.name, str(owner) if owner else "")
 
 
-def order_of(
-    resource: Resource, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions
-) -> ObjectWrite:
-    """The order to write an object of a manifest; `last` is the same in our last manifest."""
-    body = with_marks(owned(obj, resource, identity), options.marks)
-    before = last and with_marks(owned(last, resource, identity), options.marks)
-    unpatched = options.without_patches(resource, body["metadata"])
-    return ObjectWrite(resource, body, identity, before, options, unpatched=unpatched)
-
-
 class ObjectWriter:
-    """Writes to one cluster. Every method raises KubeError, or ReleaseFailed with what to do. `notes` has what
-    units report of each release, until it is taken."""
+    """Writes to one cluster, each object in a `turn`. `notes` has what units report of each release, until it is
+    taken."""
 
-    def __init__(self, client: Client, owners: ReleaseOwners) -> None:
+    def __init__(self, client: Client, kinds: KindResolver, turn: asyncio.Semaphore) -> None:
         self._client = client
-        self._owners = owners
+        self._kinds = kinds
+        self._turn = turn
+        self._owners = ReleaseOwners(client)
         self.notes = defaultdict[ReleaseId, WriteNotes](WriteNotes)
 
-    async def write(self, order: ObjectWrite) -> WriteResult:
-        """Create or apply the object, whatever its live state is, and again if that changes meanwhile."""
-        expected = order.last is not None
-        for _ in range(_ATTEMPTS):
-            outcome = await (self._update(order) if expected else self._create(order))
-            if outcome:
-                return outcome
-            expected = not expected
+    async def write(
+        self, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions, dry_run: bool = False
+    ) -> WriteResult:
+        """Create or apply an object of a manifest, whatever its live state is, and again if that changes meanwhile;
+        `last` is the same in our last manifest. Raises KubeError, or ReleaseFailed with what to do."""
+        async with self._turn:
+            resource = await self._kinds.resolve(obj["apiVersion"], obj["kind"])
+            order, expected = _order(resource, obj, identity, last, options), last is not None
+            order = replace(order, dry_run=dry_run)
+            try:
+                for _ in range(_ATTEMPTS):
+                    if outcome := await (self._update(order) if expected else self._create(order)):
+                        return outcome
+                    expected = not expected
+            except NotFound:
+                self._kinds.forget(resource.api_version)
+                raise
+            except Denied as error:
+                raise explain_rights(error, resource) from error
         raise ReleaseFailed("another client keeps deleting and creating it", brief=True)
 
     async def _create(self, order: ObjectWrite) -> WriteResult | None:
@@ -289,6 +295,16 @@ class ObjectWriter:
         owner = adoption.owner or "none"
         _log.log(level, "object adopted", release=str(identity), object=adoption.object, owner=owner)
         self.notes[identity].adopted.append(adoption)
+
+
+def _order(
+    resource: Resource, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions
+) -> ObjectWrite:
+    """The order to write an object of a manifest."""
+    body = with_marks(owned(obj, resource, identity), options.marks)
+    before = last and with_marks(owned(last, resource, identity), options.marks)
+    unpatched = options.without_patches(resource, body["metadata"])
+    return ObjectWrite(resource, body, identity, before, options, unpatched=unpatched)
 
 
 def _adopter(order: ObjectWrite, allowed: bool) -> Adopter:
