@@ -66,7 +66,9 @@ class ConfigReactions:
     async def follow_config(self, contents: AsyncIterator[object]) -> None:
         """Have edits adopted: of what is in one of the two objects that users write, or that it is missing for longer
         than its grace. `contents` yields at each of them."""
-        async for edit in self._configuration.edits(contents):
+        async for _ in contents:
+            await self._configuration.read_ahead()
+            edit = self._configuration.adopt()
             if edit.is_first:
                 self._requests.converge.wake_hooks()
             if edit.changed and self._requests.converge.converged.is_set():

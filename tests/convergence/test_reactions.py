@@ -70,9 +70,11 @@ class Edited:
         self.coming: list[Edit] = []
         self.flags_differ = False
 
-    async def edits(self, contents: AsyncIterator[object]) -> AsyncIterator[Edit]:
-        async for _ in contents:
-            yield self.coming.pop(0)
+    async def read_ahead(self) -> None:
+        pass
+
+    def adopt(self) -> Edit:
+        return self.coming.pop(0)
 
     def has_changed_flags(self) -> bool:
         return self.flags_differ

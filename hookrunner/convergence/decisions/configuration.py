@@ -5,7 +5,7 @@ Each section counts by itself. One that is refused leaves the last good one in f
 """
 
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -78,12 +78,6 @@ class UserConfiguration:
     def is_maintained(self, key: str) -> bool:
         """Should the objects of this module be left alone?"""
         return bool(self._config.maintenance.get(key))
-
-    async def edits(self, contents: AsyncIterator[object]) -> AsyncIterator[Edit]:
-        """Yields what was adopted each time that `contents` yields: what one of the two objects holds has changed."""
-        async for _ in contents:
-            await self.read_ahead()
-            yield self.adopt()
 
     async def read_ahead(self) -> None:
         """Parse what the cluster holds in another process, if that would hold up the event loop: `adopt` uses it then.
