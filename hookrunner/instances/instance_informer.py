@@ -1,7 +1,8 @@
 """The instances of one addon as the API server shows them, and which of their changes matter.
 
     cache = InstanceCache(addon)
-    async for event in follow_instances(watches, cache): ...
+    async for reports in watches.open(cache.selection):
+        for event in cache.read(reports): ...
 
 Every write of a status comes back as a watch event. Such an event changes what is kept, since the next status is
 compared with it, but is no news: else each run would cause the next one. A definition of someone else may be without
@@ -10,14 +11,13 @@ the subresource `status`; then the generation grows with each status, so the spe
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.addons.instance_fields import read_instance
-from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
+from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
 from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, UNMANAGED, Addon, Instance
 from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
@@ -76,6 +76,11 @@ class InstanceCache:
 
     def __iter__(self) -> Iterator[Instance]:
         return iter(tuple(self._instances.values()))
+
+    @property
+    def selection(self) -> Selection:
+        """What its watch selects: all objects of the addon's kind."""
+        return Selection(self.addon.object.api_version, self.addon.object.kind)
 
     def get(self, unit: str) -> Instance | None:
         """The latest state of an instance, None if it does not exist."""
@@ -140,17 +145,6 @@ class InstanceCache:
             yield InstanceChanged(instance, is_new=True)
         elif _relevant(known) != _relevant(instance):
             yield InstanceChanged(instance, is_new=False)
-
-
-async def follow_instances(watches: Opener, cache: InstanceCache) -> AsyncGenerator[InstanceEvent, None]:
-    """The changes of an addon's instances that matter, from the first list on; runs until it is closed, whatever
-    happens to the API server or to the definition of the kind. Close it with `aclosing`."""
-    kind = cache.addon.object
-    async with aclosing(watches.open(Selection(kind.api_version, kind.kind))) as batches:
-        async for reports in batches:
-            for event in cache.read(reports):
-                yield event
-            del reports
 
 
 def _relevant(instance: Instance) -> tuple[JSON, ...]:

@@ -32,7 +32,6 @@ from hookrunner.instances.instance_informer import (
     InstanceGone,
     InstancesHidden,
     InstancesListed,
-    follow_instances,
 )
 from hookrunner.instances.instance_planner import InstancePlanner
 from hookrunner.instances.removal import remove_finalizer
@@ -137,10 +136,13 @@ class InstanceRegistry:
             yield {unit: self._live.get(unit) for unit in await feed.next_batch()}
 
     async def follow(self, watches: Opener, cache: InstanceCache) -> None:
-        """Take in what happens to the objects of an addon, whose kind is defined, until cancelled."""
-        async with aclosing(follow_instances(watches, cache)) as events:
-            async for event in events:
-                self.take_in(cache.addon, event)
+        """Take in what happens to the objects of an addon, whose kind is defined, from the first list on; until
+        cancelled, whatever happens to the API server or to the definition."""
+        async with aclosing(watches.open(cache.selection)) as batches:
+            async for reports in batches:
+                for event in cache.read(reports):
+                    self.take_in(cache.addon, event)
+                del reports
 
     def take_in(self, addon: Addon, event: InstanceEvent) -> None:
         """An addon's instances have changed."""

@@ -11,7 +11,6 @@ from hookrunner.instances.instance_informer import (
     InstanceChanged,
     InstanceGone,
     InstancesListed,
-    follow_instances,
 )
 from hookrunner.model.events import ObjectSeen, RelistStarted, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import key_of
@@ -34,19 +33,14 @@ class Watched:
             self._news.append("lost")
 
     async def follow(self) -> None:
-        async with aclosing(follow_instances(_Opener(self.cluster), self.cache)) as events:
-            async for event in events:
-                self._news.append(_word(event))
+        async with aclosing(self.cluster.watch(self.cache.selection)) as batches:
+            async for reports in batches:
+                self._news += map(_word, self.cache.read(reports))
 
     async def news(self) -> list[str]:
         await settle()
         news, self._news = self._news, []
         return news
-
-
-class _Opener:
-    def __init__(self, cluster: FakeCluster) -> None:
-        self.open = cluster.watch
 
 
 def _word(event: object) -> str:
