@@ -1,7 +1,7 @@
 """What makes sure that nothing is left of instances, or all that their users want to keep: their finalizer, how their
 objects are removed, and the purge of those that vanished without the finalizer.
 
-    await add_finalizer(client, addon, instance)        # the API server keeps a deleted instance until it is removed
+    await FinalizerSetter(client).set(addon, instance)  # the API server keeps a deleted instance until it is removed
     await InstanceRemover(releases, client, addons, events).remove(instance, head, options, patience)
     await VanishedInstances(releases, notices, home).purge(cache)
 
@@ -45,12 +45,6 @@ run would begin when the last one has its finalizer."""
 _log = log.get(__name__)
 
 
-async def add_finalizer(client: Client, addon: Addon, instance: Instance) -> None:
-    """Set it, unless it is set. Raises KubeError; NotFound if the object is gone."""
-    known = instance.document["metadata"]
-    await _patch(client, addon, instance, _finalizers_by(lambda names: [*dict.fromkeys((*names, FINALIZER))]), known)
-
-
 class FinalizerSetter:
     """Sets the finalizers of all instances, a few at a time."""
 
@@ -59,9 +53,10 @@ class FinalizerSetter:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
     async def set(self, addon: Addon, instance: Instance) -> None:
-        """See `add_finalizer`."""
+        """Set it, unless it is set. Raises KubeError; NotFound if the object is gone."""
+        change = _finalizers_by(lambda names: [*dict.fromkeys((*names, FINALIZER))])
         async with self._turn:
-            await add_finalizer(self._client, addon, instance)
+            await _patch(self._client, addon, instance, change, instance.document["metadata"])
 
 
 async def remove_finalizer(client: Client, addon: Addon, instance: Instance) -> None:

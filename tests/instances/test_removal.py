@@ -14,7 +14,6 @@ from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.removal import (
     FinalizerSetter,
     VanishedInstances,
-    add_finalizer,
     reason_to_leave,
     remove_finalizer,
     vanished,
@@ -67,20 +66,20 @@ def server(*finalizers: str, uid: str = "u-1", **more: Any) -> Any:
 
 async def test_finalizer_is_added_beside_others() -> None:
     api = server("other/one")
-    await add_finalizer(api, ADDON, instance())
+    await FinalizerSetter(api).set(ADDON, instance())
     assert api.writes == [["other/one", FINALIZER]]
 
 
 async def test_finalizer_that_is_known_costs_no_request() -> None:
     unreachable: Any = None
-    await add_finalizer(unreachable, ADDON, instance(finalizers=[FINALIZER]))
+    await FinalizerSetter(unreachable).set(ADDON, instance(finalizers=[FINALIZER]))
 
 
 async def test_finalizer_is_added_to_what_a_watch_has_shown() -> None:
     shown = instance(finalizers=["other/one"], resourceVersion="7")
     api = server()
     del api.metadata["finalizers"]  # it is not read
-    await add_finalizer(api, ADDON, shown)
+    await FinalizerSetter(api).set(ADDON, shown)
     assert api.writes == [["other/one", FINALIZER]]
 
 
@@ -107,14 +106,14 @@ async def test_another_object_of_the_name_keeps_its_finalizer() -> None:
     await remove_finalizer(api, ADDON, instance())
     assert api.writes == []
     with pytest.raises(NotFound, match="another object"):
-        await add_finalizer(api, ADDON, instance())
+        await FinalizerSetter(api).set(ADDON, instance())
 
 
 async def test_missing_right_is_named() -> None:
     text = 'dnses "x" is forbidden: User "hookrunner" cannot patch resource "dnses" in API group "addons.x-k8s.io"'
     refused = Denied(403, "Forbidden", text, raw=text)
     with pytest.raises(Denied, match=r"no right to set the finalizer of instances: add .*dnses"):
-        await add_finalizer(server(error=refused), ADDON, instance())
+        await FinalizerSetter(server(error=refused)).set(ADDON, instance())
 
 
 def test_objects_stay_if_the_instance_says_so_in_any_way() -> None:
