@@ -30,7 +30,13 @@ settings.load_profile("hookrunner")
 asyncio.set_event_loop(None)
 hang_up_at_the_end()
 
-pytest_plugins = ("tests.controlplane.fixtures", "tests.faults.fixtures", "tests.selection", "tests.time_bounds")
+pytest_plugins = (
+    "tests.compiled_once",
+    "tests.controlplane.fixtures",
+    "tests.faults.fixtures",
+    "tests.selection",
+    "tests.time_bounds",
+)
 
 
 def pytest_configure() -> None:
@@ -64,9 +70,10 @@ def forking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", ForkingPopen)
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Four more than there are processors: stories wait for the program and for a real API server."""
-    return (os.cpu_count() or 1) + 4
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two more than there are processors, because stories wait for the program; four with a real API server, for which
+    they wait longer. A worker costs seven seconds of CPU: it collects all tests, and imports the program twice."""
+    return (os.cpu_count() or 1) + (4 if config.getoption("cluster") else 2)
 
 
 LONG = (
