@@ -1,23 +1,21 @@
 """`hookrunner addon abandon`: the objects of an instance belong to their users, whether hookrunner runs or not."""
 
 import asyncio
-import sys
-from asyncio.subprocess import PIPE, STDOUT
+import os
 
 from kubetypes.json_values import JSON
+from tests import launcher
 from tests.flows.modules.test_addon_instances import THINGS, put, reaches, start, things
 from tests.flows.modules.world import World
 
 __all__ = ["things"]
 
 
-async def abandon(world: World, *arguments: str) -> tuple[int | None, str]:
+async def abandon(world: World, *arguments: str) -> tuple[int, str]:
     """The exit code and what is printed."""
-    command = (sys.executable, "-m", "hookrunner", "addon", "abandon", *arguments)
-    cluster = f"--kube-config={world.operator.kubeconfig}"
-    child = await asyncio.create_subprocess_exec(*command, cluster, stdout=PIPE, stderr=STDOUT)
-    printed = (await child.communicate())[0].decode()
-    return child.returncode, printed
+    words = ("addon", "abandon", *arguments, f"--kube-config={world.operator.kubeconfig}")
+    done = await asyncio.to_thread(launcher.run, words, cwd=world.directory, env=os.environ)
+    return done.returncode, done.stdout + done.stderr
 
 
 async def metadata(world: World, path: str) -> JSON:
