@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubetypes.bounds import DocumentBounds
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_1, YAML_1_2, BadDocument, documents
 from tests.tables import each
@@ -118,3 +119,11 @@ def test_a_few_lines_do_not_fill_the_memory_through_their_aliases() -> None:
     rows += [f"- &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
     with pytest.raises(BadDocument, match=r"line 7: more than 2,000,000 values, aliases .* written out"):
         list(documents("\n".join(rows).encode(), YAML_1_2))
+
+
+@each("item", ["x", "{}", "[]", "null", "7"])
+def test_values_count_also_where_they_are_written_out(item: str) -> None:
+    text = f'{{"a": [{", ".join([item] * 8)}]}}'.encode()
+    assert list(documents(text, YAML_1_1, DocumentBounds("a test", 1000, 10)))
+    with pytest.raises(BadDocument, match=r"line 1: more than 9 values, aliases .* written out"):
+        list(documents(text, YAML_1_1, DocumentBounds("a test", 1000, 9)))
