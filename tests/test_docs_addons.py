@@ -3,16 +3,15 @@ and print what the page says."""
 
 import asyncio
 import re
-import sys
-from asyncio.subprocess import DEVNULL, STDOUT
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from signal import SIGTERM
 
 import pytest
 
-from tests.controlplane.processes import tethered
+from tests import launcher
 from tests.flows.waiting import PATIENCE, until
-from tests.test_docs_modules import environ, run
+from tests.test_docs_modules import call, environ, run
 
 pytestmark = pytest.mark.usefixtures("launcher")
 
@@ -52,18 +51,15 @@ async def env(directory: Path) -> AsyncIterator[dict[str, str]]:
     variables = environ(directory)
     (page,), (quick_start,) = START.findall(PAGE), START.findall(QUICK_START)
     assert page == quick_start
-    program = tethered(sys.executable, "-m", "hookrunner")
     with (directory / "log").open("wb") as log:
-        child = await asyncio.create_subprocess_exec(
-            *program, *page.split(), cwd=directory, env=variables, stdin=DEVNULL, stdout=log, stderr=STDOUT
-        )
+        child = launcher.start(page.split(), cwd=directory, env=variables, stdout=log.fileno(), stderr=log.fileno())
     try:
         await until((directory / "kubeconfig").exists, "the sandbox")
         await prints("kubectl get crd", "coredns.addons.x-k8s.io", directory, variables)
         yield variables
     finally:
-        child.terminate()
-        await child.wait()
+        child.send_signal(SIGTERM)
+        await asyncio.to_thread(child.wait)
 
 
 async def prints(line: str, words: str, directory: Path, env: dict[str, str]) -> None:
@@ -97,5 +93,5 @@ async def test_commands_of_the_first_page_succeed(directory: Path, env: dict[str
 
 async def _failures(lines: Sequence[str], directory: Path, env: dict[str, str]) -> list[str]:
     """What those commands print that fail."""
-    printed = [await run(f"({line}) || echo failed: $?", directory, env | {"COLUMNS": "80"}) for line in lines]
-    return [text for text in printed if re.search(r"^failed: \d+$", text, re.MULTILINE)]
+    done = [await call(line, directory, env | {"COLUMNS": "80"}) for line in lines]
+    return [printed for code, printed in done if code]
