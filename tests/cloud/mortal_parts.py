@@ -6,40 +6,16 @@
 From that step on nothing that the process asks for is done, and nothing is answered.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
 
 from hookrunner.cloud.answers import CloudRoute, Ingress, RouteResults
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.kube.client import ApiCall
 from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
-
-_Answer = TypeVar("_Answer")
-
-
-@dataclass
-class Death:
-    """Comes at the step `at`, which is then `done` or not. Steps are writes and calls that change something."""
-
-    at: int = -1
-    done: bool = False
-    steps: int = 0
-    happened: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def step(self, action: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Do it, unless death comes."""
-        number, self.steps = self.steps, self.steps + 1
-        comes = self.happened.is_set() or number == self.at
-        answer = None if comes and not (self.done and number == self.at) else await action()
-        if comes:
-            self.happened.set()
-            await asyncio.Event().wait()
-        assert answer is not None
-        return answer
+from tests.fakes.deaths import Death
 
 
 @dataclass(eq=False)
@@ -62,18 +38,10 @@ class MortalCloud(FakeCloud):
         return await self.death.step(partial(super().ensure_load_balancer, request))
 
     async def update_load_balancer(self, request: LoadBalancerRequest) -> None:
-        await self.death.step(partial(self._update, request))
+        await self.death.step(partial(super().update_load_balancer, request))
 
     async def delete_load_balancer(self, request: LoadBalancerRequest) -> None:
-        await self.death.step(partial(self._delete, request))
+        await self.death.step(partial(super().delete_load_balancer, request))
 
     async def apply_routes(self, create: Sequence[CloudRoute], delete: Sequence[CloudRoute]) -> RouteResults:
         return await self.death.step(partial(super().apply_routes, create, delete))
-
-    async def _update(self, request: LoadBalancerRequest) -> bool:
-        await super().update_load_balancer(request)
-        return True
-
-    async def _delete(self, request: LoadBalancerRequest) -> bool:
-        await super().delete_load_balancer(request)
-        return True

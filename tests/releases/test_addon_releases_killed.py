@@ -7,14 +7,10 @@ from typing import Any
 import pytest
 
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.model.releases import DesiredRelease, ReleaseOptions
 from hookrunner.releases.releases import Releases
-from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Sandbox
-from tests.releases.mortal import Died, Mortal
+from tests.fakes.deaths import dies
 from tests.releases.wants import ADDON_OPTIONS, ADDON_OWNER, addon, configmap, deployment
 from tests.releases.world import World, started
 
@@ -86,7 +82,7 @@ async def test_addon_killed_after_any_write_reaches_its_state(
         await world.client.send(ApiCall("POST", "/api/v1/namespaces", body={"metadata": {"name": place}}))
         for step in before:
             await step(started(world.client), place)
-        died = await dies(world.sandbox, killed, place, writes)
+        died = await is_killed(world.sandbox, killed, place, writes)
         await after(started(world.client), place)
         assert await read_maps(world.client, place) == maps
         assert await has_records(world.client, place) is (after not in (tear_down, abandon))
@@ -98,15 +94,9 @@ async def test_addon_killed_after_any_write_reaches_its_state(
     pytest.fail("it never came to an end")
 
 
-async def dies(sandbox: Sandbox, step: Step, place: str, writes: int) -> bool:
+async def is_killed(sandbox: Sandbox, step: Step, place: str, writes: int) -> bool:
     """Does the process die after so many writes?"""
-    credentials = Credentials(KubeSettings(), Connection(sandbox.url))
-    async with Mortal(credentials, Requests(Metrics("")), left=writes) as mortal:
-        try:
-            await step(started(mortal), place)
-        except Died:
-            return True
-    return False
+    return await dies(sandbox.url, writes, lambda client: step(started(client), place))
 
 
 async def read_maps(client: Client, place: str) -> dict[str, str]:

@@ -13,13 +13,11 @@ import pytest
 import yaml
 
 from hookrunner.kube.client import Client
-from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.records.record import RevisionStatus
 from hookrunner.releases.records.record_storage import Driver
 from tests.controlplane.cluster import Cluster
+from tests.fakes.deaths import Died, MortalClient
 from tests.kube.real import credentials_of
-from tests.releases.mortal import Died, Mortal
 from tests.releases.wants import configmap, deployment, hook, wanted
 from tests.releases.world import started
 
@@ -153,7 +151,7 @@ async def test_helm_reads_the_history_of_a_killed_process(
     await started(real).reconcile(wanted("d1", A, B, namespace=namespace))
     seen = set()
     for writes in range(1, 4):
-        async with Mortal(credentials, Requests(Metrics("")), left=writes) as mortal:
+        async with MortalClient(credentials, writes) as mortal:
             with pytest.raises(Died):
                 await started(mortal).reconcile(
                     wanted(f"d{writes}x", configmap("a", x=f"{writes}"), namespace=namespace)

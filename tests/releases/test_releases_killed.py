@@ -8,14 +8,10 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.metrics.names import Metrics
-from hookrunner.metrics.recorders import Requests
 from hookrunner.model.releases import DesiredRelease
 from hookrunner.releases.releases import Releases
-from hookrunner.settings import KubeSettings
 from kubesandbox.sandbox import Sandbox
-from tests.releases.mortal import Died, Mortal
+from tests.fakes.deaths import dies
 from tests.releases.wants import configmap, deployment, hook, wanted
 from tests.releases.world import World, started
 
@@ -110,13 +106,7 @@ class Namespace:
 
     async def dies(self, step: Step, writes: int) -> bool:
         """After so many writes; or did it not live to do as many?"""
-        credentials = Credentials(KubeSettings(), Connection(self.sandbox.url))
-        async with Mortal(credentials, Requests(Metrics("")), left=writes) as mortal:
-            try:
-                await step(started(mortal), self.name)
-            except Died:
-                return True
-        return False
+        return await dies(self.sandbox.url, writes, lambda client: step(started(client), self.name))
 
     async def items(self, path: str) -> list[Any]:
         items: list[Any] = (await self.client.get(path.format(self.name)))["items"]

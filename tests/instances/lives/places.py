@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hookrunner.errors import Denied, NotFound, Unreachable
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
+from tests.fakes.deaths import Death
 from tests.trees import write_files
 
 GROUP = "addons.x-k8s.io/v1alpha1"
@@ -78,34 +80,39 @@ class Wire(Client):
     it is cut off. There is no right for the request `forbidden`, a method and a path; `broken` meets a fault of our
     own."""
 
-    left: dict[str, int]
-    refused: frozenset[str]
+    deaths: dict[str, Death]
     forbidden: str = ""
     broken: str = ""
 
     def cut_off(self, left: Mapping[str, int], refused: Iterable[str] = ()) -> None:
         """From now on each of these places may write so often. Then the API server is away, or has no right for those
         that are refused."""
-        self.left, self.refused = dict(left), frozenset(refused)
+        causes = {place: partial(_no_right if place in {*refused} else _unreachable, place) for place in left}
+        self.deaths = {place: Death(writes, cause=causes[place]) for place, writes in left.items()}
+
+    @property
+    def left(self) -> dict[str, int]:
+        """The writes that each place still has."""
+        return {place: max(0, death.at - death.steps) for place, death in self.deaths.items()}
 
     async def send(self, call: ApiCall) -> bytes:
         if f"{call.method} {call.path}" == self.forbidden:
-            raise _no_right(self.forbidden, call)
+            raise _no_right(self.forbidden)
         if f"{call.method} {call.path}" == self.broken:
             raise KeyError("a value that no message may quote")
         place, is_event = _place_of(call), "/events" in call.path
-        if place in self.left:
-            if self.left[place] == 0 and place in self.refused:
-                raise _no_right(place, call)
-            if self.left[place] == 0:
-                raise Unreachable(f"{call.method} {call.path}: {place} is cut off")
-            self.left[place] -= not is_event
+        if place in self.deaths:
+            return await self.deaths[place].step(partial(super().send, call), counts=not is_event)
         return await super().send(call)
 
 
-def _no_right(what: str, call: ApiCall) -> Denied:
+def _unreachable(place: str) -> Unreachable:
+    return Unreachable(f"{place} is cut off")
+
+
+def _no_right(what: str) -> Denied:
     """In the API server's words."""
-    return Denied(403, "Forbidden", f'{what} is forbidden: User "u" cannot {call.method} resource "x"')
+    return Denied(403, "Forbidden", f'{what} is forbidden: User "u" cannot write resource "x"')
 
 
 def _place_of(call: ApiCall) -> str:
