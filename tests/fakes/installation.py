@@ -24,12 +24,11 @@ from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
 from tests.controlplane.cluster import Cluster
+from tests.fakes.objects import definition
 from tests.kube.real import client_of
 
 CONFIGURATIONS = "validatingwebhookconfigurations,mutatingwebhookconfigurations"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-NAMES = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
-SCHEMA = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Installation:
     url: str = ""
 
     @property
-    def definition(self) -> str:
+    def definition_name(self) -> str:
         return f"things.{self.name}.example.com"
 
     @property
@@ -58,13 +57,13 @@ class Installation:
         )
 
     def hooks(self) -> list[Hook]:
-        group = self.definition.partition(".")[2]
+        group = self.definition_name.partition(".")[2]
         rule = {"apiGroups": [group], "apiVersions": ["*"], "resources": ["*"], "operations": ["CREATE"]}
         config = HookConfig(
             "v1",
             validating=(Admission("one.example.com", (rule,)),),
             mutating=(Admission("two.example.com", (rule,)),),
-            conversions=(ConversionBinding("c", self.definition, (("v1", "v2"),)),),
+            conversions=(ConversionBinding("c", self.definition_name, (("v1", "v2"),)),),
         )
         return [Hook("hook.sh", Path("/hooks/hook.sh"), config)]
 
@@ -106,10 +105,8 @@ class Installation:
                 return await anext(materials)
 
     def define(self) -> None:
-        versions = [{"name": v, "served": True, "storage": v == "v1", "schema": SCHEMA} for v in ("v1", "v2")]
-        group = self.definition.partition(".")[2]
-        spec = {"group": group, "scope": "Namespaced", "names": NAMES, "versions": versions}
-        self.cluster.create(DEFINITIONS, {"metadata": {"name": self.definition}, "spec": spec})
+        group = self.definition_name.partition(".")[2]
+        self.cluster.create(DEFINITIONS, definition(group, "Thing", "v1", "v2"))
 
     def configurations(self) -> list[str]:
         """Those that are there."""
@@ -117,11 +114,11 @@ class Installation:
         return [line for line in found.splitlines() if line.endswith(f"/{self.name}")]
 
     def conversion(self) -> Any:
-        return self.cluster.request("GET", f"{DEFINITIONS}/{self.definition}").body["spec"]["conversion"]
+        return self.cluster.request("GET", f"{DEFINITIONS}/{self.definition_name}").body["spec"]["conversion"]
 
     def clean(self) -> None:
         self.cluster.kubectl("delete", CONFIGURATIONS, self.name, "--ignore-not-found")
-        self.cluster.kubectl("delete", "crd", self.definition, "--wait=false")
+        self.cluster.kubectl("delete", "crd", self.definition_name, "--wait=false")
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import aiohttp
 
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.rest import Reply
+from tests.fakes.objects import definition
 from tests.flows.scripts import hook
 
 SPECS: dict[str, dict[str, Any]] = {
@@ -50,25 +51,19 @@ class Kind:
         """The name of its definition."""
         return f"teas.{self.group}"
 
-    def definition(self, stored: str = "v1") -> dict[str, Any]:
+    def written(self, stored: str = "v1") -> Any:
         """The definition as an author who knows nothing of conversions writes it."""
         anything = {"type": "object", "properties": {"spec": {"type": "object", **OPEN}}, **OPEN}
-        versions = [
-            {"name": name, "served": True, "storage": name == stored, "schema": {"openAPIV3Schema": anything}}
-            for name in SPECS
-        ]
-        names = {"kind": "Tea", "plural": "teas", "singular": "tea"}
-        spec = {"group": self.group, "scope": "Namespaced", "names": names, "versions": versions}
-        head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
-        return {**head, "metadata": {"name": self.crd}, "spec": spec}
+        versions = sorted(SPECS, key=lambda name: name != stored)
+        return definition(self.group, "Tea", *versions, schema=anything)
 
     def define(self, converted_at: str = "") -> None:
         """Create the definition and wait until it is served. `converted_at`: a conversion by a URL is there already."""
-        definition = self.definition()
+        body = self.written()
         if converted_at:
             webhook = {"clientConfig": {"url": converted_at}, "conversionReviewVersions": ["v1"]}
-            definition["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
-        self.cluster.create(DEFINITIONS, definition)
+            body["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+        self.cluster.create(DEFINITIONS, body)
         self.cluster.kubectl("wait", "--for=condition=Established", f"crd/{self.crd}")
 
     def conversion(self) -> dict[str, Any]:
@@ -79,7 +74,7 @@ class Kind:
 
     def store(self, version: str) -> None:
         """From now on, written objects are stored in another version."""
-        for one in (versions := self.definition(version)["spec"]["versions"]):
+        for one in (versions := self.written(version)["spec"]["versions"]):
             one["storage"] = one["name"] == version
         self.cluster.request("PATCH", f"{DEFINITIONS}/{self.crd}", {"spec": {"versions": versions}})
 

@@ -1,10 +1,10 @@
 """The API server is down at the start, goes down later, refuses the token, or grants rights and serves kinds late."""
 
 import asyncio
-from typing import Any
 
 from tests.controlplane.cluster import Cluster, OwnCluster
 from tests.controlplane.kubeconfig import Access, write_kubeconfig
+from tests.fakes.objects import definition
 from tests.faults.proxy import Proxy
 from tests.flows.conftest import Start
 from tests.flows.objects import ConfigMaps
@@ -114,7 +114,7 @@ async def test_a_binding_starts_when_its_kind_is_defined_later(
     program = await operator(scripts, ready=False)
     await program.not_ready("a.sh: late")
     await program.has_run("b.sh")
-    cluster.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(group))
+    cluster.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(group, "Thing", "v1"))
     await program.ready()
     things = f"/apis/{group}/v1/namespaces/{cms.namespace}/things"
     thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "first"}}
@@ -130,12 +130,3 @@ def grant(cluster: Cluster, namespace: str, account: str, resource: str) -> None
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}
     subjects = [{"kind": "ServiceAccount", "name": account, "namespace": namespace}]
     cluster.create(f"{api}/rolebindings", {"metadata": {"name": name}, "roleRef": role, "subjects": subjects})
-
-
-def definition(group: str) -> dict[str, Any]:
-    """A CRD of the namespaced kind Thing."""
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    names = {"plural": "things", "singular": "thing", "kind": "Thing"}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
-    return {"metadata": {"name": f"things.{group}"}, "spec": spec}

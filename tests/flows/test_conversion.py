@@ -151,7 +151,7 @@ async def test_conversions_are_registered_for_later_definitions_and_repaired(
     await converted(kind, "a")
     conversion = kind.conversion()
     assert conversion["strategy"] == "Webhook"
-    definition = json.dumps(kind.definition())
+    definition = json.dumps(kind.written())
     for command in ("apply", "replace"):
         assert site.kubectl(command, "-f", "-", text=definition)[0] == 0
         await until(lambda: kind.conversion() == conversion, f"the repair after kubectl {command}")

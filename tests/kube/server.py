@@ -122,17 +122,3 @@ def config_map(name: str, namespace: str = "default", **data: str) -> JSON:
         "metadata": {"name": name, "namespace": namespace},
         "data": data,
     }
-
-
-def definition(group: str, kind: str, *versions: str, scope: str = "Namespaced", short: str = "") -> JSON:
-    """A CustomResourceDefinition whose objects may have any fields; its plural is the kind with an `s`."""
-    plural = f"{kind.lower()}s"
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    served = [{"name": one, "served": True, "storage": one == versions[0], "schema": schema} for one in versions]
-    names = {"kind": kind, "plural": plural, "shortNames": [short] if short else []}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {"group": group, "scope": scope, "names": names, "versions": served},
-    }

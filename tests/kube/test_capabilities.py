@@ -17,7 +17,8 @@ from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from tests.fakes.cluster import FakeCluster, settle
-from tests.kube.server import api_server, definition
+from tests.fakes.objects import definition
+from tests.kube.server import api_server
 
 pytestmark = pytest.mark.looptime
 

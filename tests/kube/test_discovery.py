@@ -9,11 +9,13 @@ import pytest
 from hookrunner.errors import ApiError, UnknownKind
 from hookrunner.kube.discovery import Discovery
 from kubesandbox.faults import Fault
+from tests.fakes.objects import definition
 from tests.flows.waiting import until
-from tests.kube.server import ApiServer, api_server, definition, without_aggregation
+from tests.kube.server import ApiServer, api_server, without_aggregation
 
 pytestmark = pytest.mark.looptime
-WIDGETS = definition("example.com", "Widget", "v2", "v1", short="wd")
+WIDGET_NAMES = {"kind": "Widget", "plural": "widgets", "shortNames": ["wd"]}
+WIDGETS = definition("example.com", "Widget", "v2", "v1", names=WIDGET_NAMES)
 GADGETS = definition("example.com", "Gadget", "v1", scope="Cluster")
 
 

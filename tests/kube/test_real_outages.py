@@ -19,10 +19,10 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.model.resources import Selection
 from tests.controlplane.cluster import OwnCluster
+from tests.fakes.objects import definition
 from tests.flows import waiting
 from tests.kube.real import credentials_of
 from tests.kube.report_words import Batches, until
-from tests.kube.server import definition
 
 PATIENCE = 120.0
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -19,9 +19,10 @@ from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from kubesandbox.server import SandboxServer
+from tests.fakes.objects import definition
 from tests.flows import waiting
 from tests.kube.report_words import Batches, until
-from tests.kube.server import ApiServer, config_map, definition
+from tests.kube.server import ApiServer, config_map
 
 pytestmark = pytest.mark.looptime
 

@@ -23,7 +23,7 @@ SPEC: dict[str, Any] = {
 }
 
 
-def definition(spec: Any = SPEC, **fields: Any) -> dict[str, Any]:
+def widget_crd(spec: Any = SPEC, **fields: Any) -> dict[str, Any]:
     versions = [
         {"name": "v1", "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}},
         {"name": "v2"},
@@ -38,7 +38,7 @@ def definition(spec: Any = SPEC, **fields: Any) -> dict[str, Any]:
 def unknown_of(spec: Any, *definitions: Any, **metadata: Any) -> dict[str, tuple[str, ...]]:
     obj = {"apiVersion": "x.io/v1", "kind": "Widget", "metadata": {"name": "a", **metadata}, "spec": spec}
     return {
-        unknown.path: unknown.known for unknown in unknown_fields(obj, custom_kinds(definitions or (definition(),)))
+        unknown.path: unknown.known for unknown in unknown_fields(obj, custom_kinds(definitions or (widget_crd(),)))
     }
 
 
@@ -66,8 +66,8 @@ def test_whole_objects_inside_have_the_fields_of_every_object() -> None:
 
 
 def test_versions_without_a_schema_and_kinds_that_keep_all_fields_are_not_known() -> None:
-    assert [*custom_kinds([definition()])] == [("x.io/v1", "Widget")]
-    assert unknown_of({"repicas": 1}, definition(preserveUnknownFields=True)) == {}
+    assert [*custom_kinds([widget_crd()])] == [("x.io/v1", "Widget")]
+    assert unknown_of({"repicas": 1}, widget_crd(preserveUnknownFields=True)) == {}
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_versions_without_a_schema_and_kinds_that_keep_all_fields_are_not_known(
     ],
 )
 def test_definition_that_the_api_server_refuses_says_nothing(spec: Any) -> None:
-    assert unknown_of({"a": {"b": [1]}}, definition(spec)) == {}
+    assert unknown_of({"a": {"b": [1]}}, widget_crd(spec)) == {}
 
 
 def test_documents_of_any_shape_are_passed_over() -> None:
-    broken = deepcopy(definition())
+    broken = deepcopy(widget_crd())
     broken["spec"]["versions"] = 5
     assert custom_kinds([None, [], "x", {}, {"kind": "CustomResourceDefinition", "spec": 1}, broken]) == {}

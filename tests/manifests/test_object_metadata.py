@@ -13,7 +13,7 @@ from tests.manifests.conftest import sourced
 from tests.tables import each
 
 
-def definition(kind: str, scope: str) -> dict[str, object]:
+def kind_spec(kind: str, scope: str) -> dict[str, object]:
     return {"group": "example.com", "scope": scope, "names": {"kind": kind}}
 
 
@@ -28,8 +28,8 @@ def test_definitions_of_the_package_count_before_the_cluster() -> None:
     objects = [
         sourced("CustomResourceDefinition", name, api_version="apiextensions.k8s.io/v1", spec=spec)
         for name, spec in (
-            ("inner", definition("Inner", "Namespaced")),
-            ("outer", definition("Outer", "Cluster")),
+            ("inner", kind_spec("Inner", "Namespaced")),
+            ("outer", kind_spec("Outer", "Cluster")),
             ("broken", {"names": []}),
         )
     ]

@@ -157,7 +157,7 @@ def test_an_object_that_others_made_is_emptied_and_not_deleted() -> None:
     assert written(validating(), with_ours, NEW) == existing
 
 
-def definition(**conversion: JSON) -> JSON:
+def definition_converted_by(**conversion: JSON) -> JSON:
     metadata = {"name": "things.example.com", "labels": {"a": "b"}} | IDENTITY
     return {"metadata": metadata, "spec": {"group": "example.com", "conversion": conversion}}
 
@@ -171,7 +171,7 @@ def definition(**conversion: JSON) -> JSON:
     ],
 )
 def test_a_conversion_is_replaced_whole_and_nothing_else(before: JSON) -> None:
-    after = written(converting(), definition(**before))
+    after = written(converting(), definition_converted_by(**before))
     client = after["spec"]["conversion"]["webhook"]["clientConfig"]
     assert client == {"service": OURS | {"path": "/things.example.com", "port": 443}}
     assert after["spec"]["group"] == "example.com"
@@ -179,7 +179,7 @@ def test_a_conversion_is_replaced_whole_and_nothing_else(before: JSON) -> None:
 
 
 def test_the_predecessors_conversion_becomes_ours_without_a_change() -> None:
-    theirs = definition(**written(converting(), definition())["spec"]["conversion"])
+    theirs = definition_converted_by(**written(converting(), definition_converted_by())["spec"]["conversion"])
     after = written(converting(), theirs)
     assert after["spec"] == theirs["spec"]
     assert after["metadata"]["annotations"].keys() == {GENERATION, WANTED}
@@ -191,7 +191,7 @@ def clear(place: JSON) -> None:
 
 @pytest.mark.parametrize("edit", [lambda obj: obj["spec"].pop("conversion"), lambda obj: clear(obj["spec"])])
 def test_a_definition_without_a_conversion_is_read(edit: Callable[[JSON], object]) -> None:
-    bare = definition()
+    bare = definition_converted_by()
     edit(bare)
     assert written(converting(), bare)["spec"]["conversion"]["strategy"] == "Webhook"
 

@@ -30,6 +30,7 @@ from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
 from hookrunner.registration.webhook_objects import DEFINITION, MUTATING, VALIDATING
 from tests.controlplane.cluster import Cluster
+from tests.fakes.objects import definition
 from tests.kube.real import credentials_of
 
 JSON = Any
@@ -155,12 +156,8 @@ class World:
             if await self.get(resource, name):
                 await self.delete(resource, name)
 
-    def definition(self, **more: JSON) -> JSON:
-        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-        versions = [{"name": v, "served": True, "storage": v == "v1", "schema": schema} for v in ("v1", "v2")]
-        names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
-        spec = {"group": self.group, "scope": "Namespaced", "names": names, "versions": versions}
-        return {"metadata": {"name": self.things}, "spec": spec | more}
+    def definition(self) -> JSON:
+        return definition(self.group, "Thing", "v1", "v2")
 
 
 async def as_user(cluster: Cluster, namespace: str, *verbs: str, resources: list[str]) -> Credentials:

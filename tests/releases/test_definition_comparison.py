@@ -3,23 +3,14 @@
 from typing import Any
 
 from hookrunner.releases.definition_comparison import merged
+from kubetypes.json_values import JSON
+from tests.fakes.objects import definition
 from tests.tables import each
 
 
-def definition(*, versions: Any = None, schema: Any = None, labels: Any = None, **spec: Any) -> Any:
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema or {"type": "object"}},
-    }
-    whole = {
-        "group": "x.io",
-        "scope": "Cluster",
-        "names": {"kind": "A", "plural": "as"},
-        "versions": versions or [version],
-    }
-    return {"metadata": {"name": "as.x.io", "labels": labels}, "spec": whole | spec}
+def cluster_wide(*, schema: JSON = None, labels: JSON = None, **spec: JSON) -> Any:
+    found = definition("x.io", "A", "v1", schema=schema or {"type": "object"}, scope="Cluster", **spec)
+    return found | {"metadata": found["metadata"] | {"labels": labels}}
 
 
 def served(crd: Any) -> Any:
@@ -39,17 +30,17 @@ HOOK = {
 @each(
     "wanted",
     [
-        definition(schema=SCHEMA),
-        definition(schema=SCHEMA | {"description": "", "nullable": False, "required": [], "definitions": {}}),
-        definition(
+        cluster_wide(schema=SCHEMA),
+        cluster_wide(schema=SCHEMA | {"description": "", "nullable": False, "required": [], "definitions": {}}),
+        cluster_wide(
             schema=SCHEMA | {"x-unknown": 1, "properties": {"a": SCHEMA["properties"]["a"] | {"helm-only": True}}}
         ),
-        definition(schema=SCHEMA, preserveUnknownFields=False),
+        cluster_wide(schema=SCHEMA, preserveUnknownFields=False),
     ],
     ids=["same", "empty", "unknown", "flag"],
 )
 def test_server_defaults_and_omissions_are_no_difference(wanted: Any) -> None:
-    assert merged(served(definition(schema=SCHEMA)), wanted) is None
+    assert merged(served(cluster_wide(schema=SCHEMA)), wanted) is None
 
 
 @each(
@@ -64,27 +55,27 @@ def test_server_defaults_and_omissions_are_no_difference(wanted: Any) -> None:
     ],
 )
 def test_another_schema_is_a_difference(schema: Any) -> None:
-    update = merged(served(definition(schema=SCHEMA)), definition(schema=schema))
+    update = merged(served(cluster_wide(schema=SCHEMA)), cluster_wide(schema=schema))
     assert update
     assert update["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == schema
 
 
 def test_labels_are_added_to_present_ones() -> None:
-    update = merged(served(definition(labels={"theirs": "1"})), definition(labels={"ours": "2"}))
+    update = merged(served(cluster_wide(labels={"theirs": "1"})), cluster_wide(labels={"ours": "2"}))
     assert update
     assert update["metadata"]["labels"] == {"theirs": "1", "ours": "2"}
-    assert merged(served(definition(labels={"theirs": "1", "ours": "2"})), definition(labels={"ours": "2"})) is None
+    assert merged(served(cluster_wide(labels={"theirs": "1", "ours": "2"})), cluster_wide(labels={"ours": "2"})) is None
 
 
 def test_a_conversion_that_is_set_in_the_cluster_stays() -> None:
-    existing = served(definition(conversion=HOOK))
-    assert merged(existing, definition()) is None
-    update = merged(existing, definition(labels={"a": "b"}, conversion={"strategy": "None"}))
+    existing = served(cluster_wide(conversion=HOOK))
+    assert merged(existing, cluster_wide()) is None
+    update = merged(existing, cluster_wide(labels={"a": "b"}, conversion={"strategy": "None"}))
     assert update
     assert update["spec"]["conversion"] == HOOK
 
 
 def test_conversion_of_the_file_is_set_if_the_cluster_has_none() -> None:
-    update = merged(served(definition()), definition(conversion=HOOK))
+    update = merged(served(cluster_wide()), cluster_wide(conversion=HOOK))
     assert update
     assert update["spec"]["conversion"] == HOOK

@@ -12,7 +12,7 @@ from hookrunner.model.releases import ObjectMarks
 from hookrunner.releases.objects.object_marks import IGNORE, with_marks
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
-from tests.kube.server import definition
+from tests.fakes.objects import definition
 from tests.releases.watching import LABELS, Watched, World, made, manifest, watching
 
 pytestmark = pytest.mark.looptime

@@ -125,7 +125,7 @@ def test_pods_and_jobs_are_ready_or_have_ended(found: JSON, ready: str, end: str
     assert (message_of(verdict(found)), message_of(ended(found))) == (ready, end)
 
 
-def definition(*conditions: JSON) -> JSON:
+def definition_in(*conditions: JSON) -> JSON:
     return obj("CustomResourceDefinition", None, "apiextensions.k8s.io/v1", conditions=list(conditions))
 
 
@@ -141,10 +141,10 @@ def widget(**status: JSON) -> JSON:
         (obj("Service", {"type": "LoadBalancer"}, "v1"), "has no cluster IP"),
         (obj("Service", {"type": "LoadBalancer", "clusterIP": "10.0.0.1"}, "v1"), READY),
         (obj("Service", {"type": "ExternalName"}, "v1"), READY),
-        (definition(condition("Established"), condition("NamesAccepted")), READY),
-        (definition(), "is not established: no reason is given"),
+        (definition_in(condition("Established"), condition("NamesAccepted")), READY),
+        (definition_in(), "is not established: no reason is given"),
         (
-            definition(condition("NamesAccepted", "False", reason="PluralConflict")),
+            definition_in(condition("NamesAccepted", "False", reason="PluralConflict")),
             "!its names are not accepted: PluralConflict",
         ),
         (

@@ -14,6 +14,7 @@ from hookrunner.releases.manifest_applier import Counts, ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
+from tests.fakes.objects import definition
 
 RELEASE = ReleaseId("r", "default")
 OPTIONS = ReleaseOptions()
@@ -35,20 +36,6 @@ def deployment(app: str = "a", **annotations: str) -> Any:
     spec = {"selector": {"matchLabels": {"app": app}}, "template": template}
     metadata = {"name": "d", "annotations": annotations}
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
-
-
-def definition(kind: str) -> Any:
-    names = {"kind": kind, "plural": f"{kind.lower()}s"}
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    spec = {"group": "x.io", "scope": "Namespaced", "names": names, "versions": [version]}
-    metadata = {"name": f"{names['plural']}.x.io"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": metadata,
-        "spec": spec,
-    }
 
 
 def by_id(*objects: Any) -> dict[ObjectId, Any]:
@@ -216,7 +203,7 @@ async def test_objects_of_a_kind_that_the_release_defines_itself_are_written_aft
     applier: ManifestApplier,
 ) -> None:
     custom = {"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"a": 1}}
-    assert await applier.apply([custom, definition("Thing")], RELEASE, {}, OPTIONS) == Counts(created=2)
+    assert await applier.apply([custom, definition("x.io", "Thing", "v1")], RELEASE, {}, OPTIONS) == Counts(created=2)
 
 
 async def test_every_failure_is_named_and_the_rest_of_the_stage_is_written(

@@ -17,7 +17,7 @@ from hookrunner.releases.manifest_applier import Counts, ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id
 from tests.controlplane.cluster import Cluster
 from tests.kube.real import client_of
-from tests.releases.test_crds import definition
+from tests.releases.test_crds import thing_definition
 
 OPTIONS = ReleaseOptions()
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -224,7 +224,7 @@ async def test_misspelt_field_of_a_custom_kind_is_named_with_the_nearest(
     group = f"{namespace}.x.io"
     spec = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
     schema: Any = {"x-kubernetes-preserve-unknown-fields": None, "properties": {"spec": spec}}
-    kind = definition("v1", **schema)
+    kind = thing_definition("v1", **schema)
     kind["metadata"]["name"], kind["spec"]["group"] = f"things.{group}", group
     await Crds(real, KindResolver(Discovery(real))).ensure([kind], {})
     thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": {"repicas": 2}}

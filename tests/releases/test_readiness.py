@@ -8,7 +8,7 @@ from hookrunner import log
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
 from kubesandbox.sandbox import Sandbox
-from tests.kube.server import definition
+from tests.fakes.objects import definition
 from tests.releases.watching import World, condition, made
 
 pytestmark = pytest.mark.looptime

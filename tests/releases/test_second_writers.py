@@ -12,8 +12,7 @@ from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.fakes.second_writer import OvertakenClient, once
 from tests.kube.server import ApiServer
-from tests.releases.test_crds import LABELS, PATH
-from tests.releases.test_crds import definition as thing_definition
+from tests.releases.test_crds import LABELS, PATH, thing_definition
 from tests.releases.wants import ADDON_OPTIONS, addon, configmap, wanted
 from tests.releases.world import started
 

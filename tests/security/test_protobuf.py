@@ -37,7 +37,7 @@ def configmap(metadata: bytes) -> bytes:
     return envelope("v1", "ConfigMap", field(1, metadata))
 
 
-def definition(levels: int) -> bytes:
+def encoded_definition(levels: int) -> bytes:
     """A schema that is `not` a schema that is `not` …"""
     schema = b""
     for _ in range(levels):
@@ -64,8 +64,8 @@ ATTACKS = {
     "JSON inside, deep": (CONFIGMAPS, configmap(field(17, field(7, field(1, b"[" * 100_000))))),
     "another kind": (CONFIGMAPS, NAMESPACE),
     "an unknown kind": (CONFIGMAPS, envelope("v1", "Stranger", b"")),
-    "a schema 250 levels deep": (DEFINITIONS, definition(250)),
-    "a schema 3000 levels deep": (DEFINITIONS, definition(3000)),
+    "a schema 250 levels deep": (DEFINITIONS, encoded_definition(250)),
+    "a schema 3000 levels deep": (DEFINITIONS, encoded_definition(3000)),
     "a million containers": (PODS, envelope("v1", "Pod", field(2, field(2, b"") * (MOST // 2 - 50)))),
     "too many values": (CONFIGMAPS, configmap(field(14, b"") * OBJECT.values)),
 }

@@ -17,6 +17,7 @@ from hookrunner.model.reviews import AdmissionReview, Verdict
 from hookrunner.web import reviews
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.rest import Reply
+from tests.fakes.objects import definition
 from tests.web.reviewing import ScriptedReviewer, Served, Setup, failed, served
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -146,7 +147,7 @@ async def test_api_server_sends_half_a_minute_for_a_conversion(
     reviewer = ScriptedReviewer(objects=failed("no way to v2"))
     async with served(reviewer) as server, asyncio.timeout(60):
         try:
-            await asyncio.to_thread(cluster.create, CRDS, definition(group, server))
+            await asyncio.to_thread(cluster.create, CRDS, converted_definition(group, server))
             await established(cluster, group)
             body = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "a"}}
             await asyncio.to_thread(cluster.create, f"/apis/{group}/v1/things", body)
@@ -159,18 +160,12 @@ async def test_api_server_sends_half_a_minute_for_a_conversion(
             await asyncio.to_thread(cluster.request, "DELETE", f"{CRDS}/things.{group}")
 
 
-def definition(group: str, server: Served) -> dict[str, Any]:
-    versions = [
-        {"name": name, "served": True, "storage": name == "v1", "schema": {"openAPIV3Schema": ANYTHING}}
-        for name in ("v1", "v2")
-    ]
-    webhook = {"clientConfig": client_config(server, f"/things.{group}"), "conversionReviewVersions": ["v1"]}
-    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
-    conversion = {"strategy": "Webhook", "webhook": webhook}
-    spec = {"group": group, "scope": "Cluster", "names": names, "versions": versions, "conversion": conversion}
-    return {"metadata": {"name": f"things.{group}"}, "spec": spec}
-
-
 async def established(cluster: Cluster, group: str) -> None:
     while (await asyncio.to_thread(cluster.request, "GET", f"/apis/{group}/v2/things")).status != 200:
         pass
+
+
+def converted_definition(group: str, server: Served) -> Any:
+    webhook = {"clientConfig": client_config(server, f"/things.{group}"), "conversionReviewVersions": ["v1"]}
+    conversion = {"strategy": "Webhook", "webhook": webhook}
+    return definition(group, "Thing", "v1", "v2", scope="Cluster", conversion=conversion)

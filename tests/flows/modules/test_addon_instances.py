@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kubetypes.json_values import JSON
+from tests.fakes.objects import OPEN, definition
 from tests.flows.modules.world import World
 
 THINGS = "/apis/addons.x-k8s.io/v1alpha1/namespaces/default/things"
@@ -123,30 +124,14 @@ async def test_restart_writes_nothing_and_keeps_the_status(things: World) -> Non
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-def definition(kind: str, column: str) -> dict[str, Any]:
+def foreign_definition(kind: str, column: str) -> Any:
     """A kind that is defined without hookrunner, by its own column."""
-    status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    schema = {"type": "object", "properties": {"spec": status, "status": status}}
-    version = {
-        "name": "v1alpha1",
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "additionalPrinterColumns": [{"name": column, "type": "string", "jsonPath": ".spec.text"}],
-        "schema": {"openAPIV3Schema": schema},
-    }
-    plural = f"{kind.lower()}s"
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.addons.x-k8s.io", "annotations": {"api-approved.kubernetes.io": "unapproved"}},
-        "spec": {
-            "group": "addons.x-k8s.io",
-            "names": {"kind": kind, "plural": plural},
-            "scope": "Namespaced",
-            "versions": [version],
-        },
-    }
+    schema = {"type": "object", "properties": {"spec": OPEN, "status": OPEN}}
+    found = definition("addons.x-k8s.io", kind, "v1alpha1", schema=schema)
+    found["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved"}
+    columns = [{"name": column, "type": "string", "jsonPath": ".spec.text"}]
+    found["spec"]["versions"][0] |= {"subresources": {"status": {}}, "additionalPrinterColumns": columns}
+    return found
 
 
 async def columns(world: World, plural: str) -> list[str]:
@@ -159,11 +144,11 @@ async def test_kind_may_be_defined_by_a_file_or_by_someone_else(things: World) -
     """It is then taken as it is, and one that is not there yet is waited for."""
     things.write("addons/thing/addon.yaml", ADDON.replace("Thing", "Thing, crd: external"))
     things.write("addons/widget/addon.yaml", "object: {kind: Widget, crd: file}\ninstances: many\n")
-    things.write("addons/widget/crds/widgets.yaml", json.dumps(definition("Widget", "Own")))
+    things.write("addons/widget/crds/widgets.yaml", json.dumps(foreign_definition("Widget", "Own")))
     await things.start()
     await things.until(lambda: columns(things, "widgets"), ["Own"], "the definition in the file")
     assert await columns(things, "things") == []
-    await things.ask("POST", DEFINITIONS, definition("Thing", "Foreign"))
+    await things.ask("POST", DEFINITIONS, foreign_definition("Thing", "Foreign"))
     await things.until(lambda: served(things), True, "the kind")
     await put(things, text="a")
     await things.becomes("of-thing", text="a", version="1.0.0")

@@ -10,7 +10,7 @@ from kubesandbox.sandbox import Sandbox
 from tests.flows.modules.hooks import configmap, enabled, hook, patch
 from tests.flows.modules.world import World
 from tests.flows.waiting import until
-from tests.releases.test_crds import definition
+from tests.releases.test_crds import thing_definition
 
 A = {"templates/cm.yaml": configmap("a", "x: z")}
 
@@ -68,9 +68,10 @@ async def test_deleted_definitions_come_back_with_their_objects(world: World) ->
     """At most when the cluster is seen not to serve them any more."""
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.x.io"
     thing = "apiVersion: x.io/v1\nkind: Thing\nmetadata: {name: mine}\n"
-    world.module("010-a", {"crds/things.yaml": json.dumps(definition("v1")), "templates/t.yaml": thing})
+    world.module("010-a", {"crds/things.yaml": json.dumps(thing_definition("v1")), "templates/t.yaml": thing})
     world.module(
-        "020-b", {"crds/others.yaml": json.dumps(definition("v1", kind="Other")), "hooks/h.sh": hook(beforeHelm=1)}
+        "020-b",
+        {"crds/others.yaml": json.dumps(thing_definition("v1", kind="Other")), "hooks/h.sh": hook(beforeHelm=1)},
     )
     await world.configure(aEnabled="true", bEnabled="true")
     await world.start()

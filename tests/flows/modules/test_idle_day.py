@@ -21,10 +21,10 @@ from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings, load
 from kubesandbox.sandbox import Sandbox
 from tests.controlplane.processes import free_port
+from tests.fakes.objects import definition
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.test_leftovers import RESTLESS
 from tests.flows.waiting import INTERVAL, until
-from tests.kube.server import definition
 
 STEP, STEPS = 1200.0, 72
 CORE = "/api/v1/namespaces/default"

@@ -2,12 +2,14 @@
 definitions by `update`, Helm hooks without `patch`, no Events, no right to look for definitions."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from tests.controlplane.cluster import Cluster
+from tests.fakes.objects import definition
 from tests.flows.modules.hooks import hook, patch
 from tests.flows.modules.world import World
 
@@ -17,22 +19,6 @@ apiVersion: v1
 kind: PodTemplate
 metadata: {name: run-by-helm, annotations: {helm.sh/hook: pre-install}}
 template: {spec: {containers: [{name: a, image: b}]}}
-"""
-
-
-def definition(group: str, *versions: str) -> str:
-    schema = "{openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}"
-    rest = f"served: true, schema: {schema}"
-    listed = ", ".join(f"{{name: {one}, storage: {str(one == versions[-1]).lower()}, {rest}}}" for one in versions)
-    return f"""\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {{name: things.{group}}}
-spec:
-  group: {group}
-  scope: Namespaced
-  names: {{kind: Thing, listKind: ThingList, plural: things, singular: thing}}
-  versions: [{listed}]
 """
 
 
@@ -66,7 +52,7 @@ async def test_the_rights_of_addon_operator_are_enough_for_modules(
     user = await asyncio.to_thread(cluster.user, "operator", namespace, rights(group), everywhere=True)
     real.operator.kubeconfig = user.kubeconfig
     files = {"templates/sa.yaml": ACCOUNT, "templates/hook.yaml": RUN_BY_HELM, "values.yaml": "a: {color: none}\n"}
-    files["crds/thing.yaml"] = definition(group, "v1", "v1alpha1")
+    files["crds/thing.yaml"] = json.dumps(definition(group, "Thing", "v1alpha1", "v1"))
     files["hooks/h.sh"] = hook(patch("/a/color", '"red"', lasting=True), beforeHelm=1)
     real.module("010-a", files)
     await real.configure(aEnabled="true", other="{}")
@@ -81,6 +67,6 @@ async def test_the_rights_of_addon_operator_are_enough_for_modules(
     assert await real.ask("GET", real.path("run-by-helm", "podtemplates"), None)
     await real.delete("a", "serviceaccounts")
     await real.until(color, "red", "the deleted object")
-    real.module("010-a", {"crds/thing.yaml": definition(group, "v1")})
+    real.module("010-a", {"crds/thing.yaml": json.dumps(definition(group, "Thing", "v1"))})
     await real.again()
     await real.module_is("a", ready=True)

@@ -201,7 +201,7 @@ def test_daemon_sets_and_jobs(found: JSON, expected: str) -> None:
     assert word(health_of(found, NOW)) == expected
 
 
-def definition(*conditions: JSON) -> JSON:
+def definition_in(*conditions: JSON) -> JSON:
     return obj("CustomResourceDefinition", "apiextensions.k8s.io/v1", conditions=list(conditions))
 
 
@@ -212,11 +212,11 @@ def api_service(*conditions: JSON) -> JSON:
 @each(
     ("found", "expected"),
     [
-        (definition(condition("NamesAccepted", "False", reason="Taken")), "Failed Taken"),
-        (definition(condition("Established", "False", reason="NotAccepted")), "Failed NotAccepted"),
-        (definition(condition("Established", "False", reason="Installing")), "InProgress Installing"),
-        (definition(condition("Established"), condition("NamesAccepted", "False")), CURRENT),
-        (definition(), "InProgress Installing"),
+        (definition_in(condition("NamesAccepted", "False", reason="Taken")), "Failed Taken"),
+        (definition_in(condition("Established", "False", reason="NotAccepted")), "Failed NotAccepted"),
+        (definition_in(condition("Established", "False", reason="Installing")), "InProgress Installing"),
+        (definition_in(condition("Established"), condition("NamesAccepted", "False")), CURRENT),
+        (definition_in(), "InProgress Installing"),
         (api_service(condition("Available")), CURRENT),
         (api_service(condition("Available", "False", reason="MissingEndpoints")), "InProgress MissingEndpoints"),
         (api_service(), "InProgress NotAvailable"),

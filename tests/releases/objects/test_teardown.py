@@ -13,8 +13,9 @@ from hookrunner.releases.objects.object_marks import IGNORE
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
+from tests.fakes.objects import definition
 from tests.fakes.second_writer import OvertakenClient, overtaken_client
-from tests.kube.server import ApiServer, definition, without_aggregation
+from tests.kube.server import ApiServer, without_aggregation
 from tests.releases.wants import ADDON_OPTIONS as OPTIONS
 from tests.releases.wants import addon, configmap, hook
 from tests.releases.watching import MERGE

@@ -14,7 +14,7 @@ from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
-from tests.releases.test_crds import definition
+from tests.releases.test_crds import thing_definition
 from tests.releases.test_manifest_applier import OPTIONS, RELEASE, by_id, deployment, writes
 
 KEY = ("apps", "Deployment", "default", "d")
@@ -81,7 +81,7 @@ async def test_field_that_the_template_has_already_is_not_the_fault_of_its_patch
 
 SPEC = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
 CLOSED: Any = {"x-kubernetes-preserve-unknown-fields": None, "properties": {"spec": SPEC}}
-THINGS = definition("v1", **CLOSED)
+THINGS = thing_definition("v1", **CLOSED)
 DOCUMENT = "GET /openapi/v3/apis/x.io/v1"
 
 

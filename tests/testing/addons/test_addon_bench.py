@@ -30,13 +30,13 @@ x-kubernetes-validations: [{rule: "self.a < self.b", message: a must be below b}
 BUILT_IN = Capabilities("v1.36.3", ("v1",))
 
 
-def definition(**spec: JSON) -> JSON:
+def definition_of(**spec: JSON) -> JSON:
     return {"kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"}, "spec": spec}
 
 
 def test_kinds_of_given_definitions_are_served() -> None:
     versions = [{"name": "v1"}, {"name": "v1alpha1", "served": False}]
-    things = definition(group="example.com", names={"kind": "Thing"}, versions=versions)
+    things = definition_of(group="example.com", names={"kind": "Thing"}, versions=versions)
     other = {"kind": "ConfigMap", "metadata": {"name": "a"}}
     served = with_definitions(BUILT_IN, [other, things]).api_versions
     assert served == ("example.com/v1", "example.com/v1/Thing", "v1")
@@ -44,7 +44,7 @@ def test_kinds_of_given_definitions_are_served() -> None:
 
 def test_incomplete_definitions_serve_nothing() -> None:
     broken = {"kind": "CustomResourceDefinition", "metadata": {"name": "a"}}
-    assert with_definitions(BUILT_IN, [broken, definition(group="example.com")]) == BUILT_IN
+    assert with_definitions(BUILT_IN, [broken, definition_of(group="example.com")]) == BUILT_IN
 
 
 def test_rule_of_the_kind_is_asked_before_anything_is_built(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_rule_of_the_kind_is_asked_before_anything_is_built(tmp_path: Path) -> N
 
 
 async def test_given_definitions_tell_which_kinds_have_namespaces() -> None:
-    zones = definition(group="a.io", names={"kind": "Zone"}, scope="Namespaced")
+    zones = definition_of(group="a.io", names={"kind": "Zone"}, scope="Namespaced")
     read_scopes = scopes_in([zones | {"apiVersion": "apiextensions.k8s.io/v1"}])
     assert await read_scopes([("a.io/v1", "Zone"), ("a.io/v1", "Odd")]) == {("a.io/v1", "Zone"): True}
 
