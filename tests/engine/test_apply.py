@@ -15,11 +15,11 @@ from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.model.operations import PreviousAttempt
 from kubesandbox.faults import Fault
 from tests.engine.conftest import Bench
-from tests.fakes.cluster import configmap
+from tests.fakes.objects import config_map
 
 
 def create(name: str) -> str:
-    return json.dumps({"operation": "Create", "object": configmap(name)})
+    return json.dumps({"operation": "Create", "object": config_map(name)})
 
 
 def merge(name: str, value: str) -> str:
@@ -46,7 +46,7 @@ BROKEN = merge("none", "1")
 async def test_a_retry_sends_what_an_attempt_has_not_settled(
     bench: Bench, jq: Jq, client: Client, attempts: list[list[str]], sent: list[int]
 ) -> None:
-    bench.api.put(configmap("a"))
+    bench.api.put(config_map("a"))
     applier, previous = Applier(Objects(client, Discovery(client), jq), HookMetrics()), PreviousAttempt()
     counts = []
     for attempt in attempts:
@@ -58,7 +58,7 @@ async def test_a_retry_sends_what_an_attempt_has_not_settled(
 
 
 async def test_a_right_that_is_missing_is_named_and_the_rest_is_done(bench: Bench, jq: Jq, client: Client) -> None:
-    bench.api.put(configmap("a"))
+    bench.api.put(config_map("a"))
     objects = Objects(client, discovery := Discovery(client), jq)
     await discovery.resolve("", "ConfigMap")
     bench.api.faults.add(Fault("answer", times=1, status=403))
@@ -67,4 +67,4 @@ async def test_a_right_that_is_missing_is_named_and_the_rest_is_done(bench: Benc
         PatchFailed, match="Filter object /ConfigMap/default/a: a fault that the sandbox was given: Forbidden"
     ):
         await Applier(objects, HookMetrics()).carry_out(operations, [])
-    assert bench.api.get(configmap("b"))
+    assert bench.api.get(config_map("b"))

@@ -9,7 +9,8 @@ from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from tests.engine.conftest import Bench
 from tests.examples import several
-from tests.fakes.cluster import configmap, settle
+from tests.fakes.cluster import settle
+from tests.fakes.objects import config_map
 
 BOTH = {"schedule": [{"crontab": "* * * * * *"}], "kubernetes": [{"name": "cms", "kind": "ConfigMap"}]}
 
@@ -45,7 +46,7 @@ async def test_after_many_additions_and_removals_a_change_is_one_event(bench: Be
     bench.hook("h.sh", {"kubernetes": BOTH["kubernetes"]})
     await bench.start(jq, client)
     await come_and_go(bench, several(100))
-    bench.cluster.put(configmap("new"))
+    bench.cluster.put(config_map("new"))
     contexts = [context for run in (await bench.wait_for_runs("h.sh", len(bench.runs("h.sh")) + 1)) for context in run]
     await bench.idle()
     assert [context["type"] for context in contexts].count("Event") == 1
@@ -60,7 +61,7 @@ async def test_a_hook_that_has_gone_hears_nothing_and_leaves_no_task(bench: Benc
     bench.engine.unregister(bench.engine.hooks["h.sh"])
     await bench.idle()
     runs = len(bench.runs("h.sh"))
-    bench.cluster.put(configmap("new"))
+    bench.cluster.put(config_map("new"))
     await bench.idle()
     assert (len(bench.runs("h.sh")), bench.shown(), bench.cluster.open_watches) == (runs, [], 0)
 

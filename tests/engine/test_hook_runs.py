@@ -14,7 +14,8 @@ from hookrunner.kube.client import Client
 from hookrunner.model.events import WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey
 from tests.engine.conftest import Bench
-from tests.fakes.cluster import configmap, settle
+from tests.fakes.cluster import settle
+from tests.fakes.objects import config_map
 
 CONFIGMAPS = {"name": "cms", "kind": "ConfigMap"}
 PATCH = '> "$KUBERNETES_PATCH_PATH"'
@@ -22,10 +23,10 @@ PATCH = '> "$KUBERNETES_PATCH_PATH"'
 
 async def test_synchronization_comes_before_events_and_each_comes_once(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("a.sh", {"kubernetes": [CONFIGMAPS]})
-    bench.cluster.put(configmap("old"))
+    bench.cluster.put(config_map("old"))
     await bench.start(jq, client)
     await bench.wait_for_runs("a.sh", 1)
-    bench.cluster.put(configmap("new"))
+    bench.cluster.put(config_map("new"))
     (synchronization,), (event,) = await bench.wait_for_runs("a.sh", 2)
     assert [item["object"]["metadata"]["name"] for item in synchronization["objects"]] == ["old"]
     assert (event["watchEvent"], event["object"]["metadata"]["name"]) == ("Added", "new")
@@ -33,10 +34,10 @@ async def test_synchronization_comes_before_events_and_each_comes_once(bench: Be
 
 async def test_a_skipped_synchronization_runs_nothing_and_opens_the_gate(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "executeHookOnSynchronization": False}]})
-    bench.cluster.put(configmap("old"))
+    bench.cluster.put(config_map("old"))
     await bench.start(jq, client)
     await bench.idle()
-    bench.cluster.put(configmap("new"))
+    bench.cluster.put(config_map("new"))
     ((event,),) = await bench.wait_for_runs("a.sh", 1)
     assert event["type"] == "Event"
 
@@ -45,8 +46,8 @@ async def test_a_skipped_synchronization_runs_nothing_and_opens_the_gate(bench: 
 async def test_two_unnamed_bindings_keep_their_own_objects(bench: Bench, jq: Jq, client: Client) -> None:
     """docs/decisions.md: the predecessor showed the first binding's objects twice."""
     bench.hook("a.sh", {"kubernetes": [{"kind": "ConfigMap"}, {"kind": "Secret"}]})
-    bench.cluster.put(configmap("a"))
-    bench.cluster.put({**configmap("b"), "kind": "Secret"})
+    bench.cluster.put(config_map("a"))
+    bench.cluster.put({**config_map("b"), "kind": "Secret"})
     await bench.start(jq, client)
     runs = await bench.wait_for_runs("a.sh", 2)
     assert [[item["object"]["kind"] for item in run[0]["objects"]] for run in runs] == [["ConfigMap"], ["Secret"]]
@@ -60,7 +61,7 @@ async def test_a_failure_is_shown_with_its_reason_and_keeps_the_events_locked(
     await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
     assert bench.shown() == ["HookRun:main:kubernetes:a.sh:cms:failures 1:a.sh FAILED: no luck"]
-    bench.cluster.put(configmap("new"))
+    bench.cluster.put(config_map("new"))
     await bench.idle()
     assert len(bench.shown()) == 1
     assert bench.status.queues()[0].status.startswith("sleep after fail for 5s")
@@ -71,7 +72,7 @@ async def test_an_allowed_failure_counts_as_done(bench: Bench, jq: Jq, client: C
     await bench.start(jq, client)
     await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
-    bench.cluster.put(configmap("new"))
+    bench.cluster.put(config_map("new"))
     assert (await bench.wait_for_runs("a.sh", 2))[1][0]["type"] == "Event"
     await bench.idle()
     lines = bench.metrics.exposition().decode().splitlines()
@@ -162,7 +163,7 @@ async def test_a_hook_never_runs_on_a_missing_snapshot(bench: Bench, jq: Jq, cli
 
 async def test_a_groups_context_has_the_snapshots_of_the_moment(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "group": "g"}, {"name": "s", "kind": "Secret", "group": "g"}]})
-    bench.cluster.put(configmap("old"))
+    bench.cluster.put(config_map("old"))
     await bench.start(jq, client)
     ((context,),) = await bench.wait_for_runs("a.sh", 1)
     assert (context["type"], context["groupName"], set(context["snapshots"])) == ("Group", "g", {"cms", "s"})
@@ -172,7 +173,7 @@ async def test_a_groups_context_has_the_snapshots_of_the_moment(bench: Bench, jq
 async def test_operations_are_carried_out_and_a_retry_does_not_repeat_them(
     bench: Bench, jq: Jq, client: Client
 ) -> None:
-    good = {"operation": "Create", "object": configmap("made")}
+    good = {"operation": "Create", "object": config_map("made")}
     bad = {
         "operation": "MergePatch",
         "kind": "ConfigMap",
@@ -184,7 +185,7 @@ async def test_operations_are_carried_out_and_a_retry_does_not_repeat_them(
     await bench.start(jq, client)
     await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
-    assert bench.api.get(configmap("made"))
+    assert bench.api.get(config_map("made"))
     assert "Filter object /ConfigMap/default/none" in bench.shown()[0]
     (task,) = bench.queues.by_name["main"]
     task.due = 0.0
@@ -195,7 +196,7 @@ async def test_operations_are_carried_out_and_a_retry_does_not_repeat_them(
 
 
 async def test_an_unreadable_patch_file_applies_nothing(bench: Bench, jq: Jq, client: Client) -> None:
-    good = {"operation": "Create", "object": configmap("made")}
+    good = {"operation": "Create", "object": config_map("made")}
     bench.hook("a.sh", {"onStartup": 1}, f"echo '{json.dumps(good)} {{\"operation\": ' {PATCH}")
     await bench.start(jq, client)
     await bench.wait_for_runs("a.sh", 1)
@@ -218,7 +219,7 @@ async def test_a_removed_hook_hears_of_nothing_any_more(bench: Bench, jq: Jq, cl
     await bench.wait_for_runs("a.sh", 1)
     await bench.idle()
     bench.engine.unregister(bench.engine.hooks["a.sh"])
-    bench.cluster.put(configmap("new"))
+    bench.cluster.put(config_map("new"))
     await bench.idle()
     assert (bench.cluster.open_watches, len(bench.runs("a.sh")), list(bench.monitors)) == (0, 1, [])
 
@@ -229,19 +230,19 @@ async def test_a_filter_that_breaks_is_a_task_that_is_shown_and_heals(bench: Ben
     bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "jqFilter": ".data.n | tonumber"}]})
     await bench.start(jq, client)
     await bench.wait_for_runs("a.sh", 1)
-    bench.cluster.put(configmap("bad", n="many"))
-    bench.cluster.put(configmap("good", n="1"))
+    bench.cluster.put(config_map("bad", n="many"))
+    bench.cluster.put(config_map("good", n="1"))
     assert (await bench.wait_for_runs("a.sh", 2))[1][0]["filterResult"] == 1
     await bench.idle()
     assert "cms default/ConfigMap/bad:failures 1" in bench.shown()[0]
-    bench.cluster.put(configmap("bad", n="2"))
+    bench.cluster.put(config_map("bad", n="2"))
     assert (await bench.wait_for_runs("a.sh", 3))[2][0]["filterResult"] == 2
     assert bench.monitors.get(next(iter(bench.monitors)).id) is not None
 
 
 async def test_dumps_change_nothing(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("a.sh", {"kubernetes": [CONFIGMAPS]})
-    bench.cluster.put(configmap("old"))
+    bench.cluster.put(config_map("old"))
     await bench.start(jq, client)
     await bench.wait_for_runs("a.sh", 1)
     await bench.idle()

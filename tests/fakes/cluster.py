@@ -13,6 +13,7 @@ from typing import Any
 from hookrunner.model.bindings import Change
 from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost
 from hookrunner.model.resources import ObjectKey, Selection, key_of
+from tests.fakes.objects import with_uid
 
 
 async def settle() -> None:
@@ -58,7 +59,7 @@ class FakeCluster:
     def put(self, obj: Any) -> Any:
         """Create or replace an object."""
         version = str(next(self._version))
-        obj = {**obj, "metadata": {**obj["metadata"], "resourceVersion": version}}
+        obj = with_uid({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
         key = key_of(obj)
         old, self.objects[key] = self.objects.get(key), obj
         self._tell(key, version, old, obj)
@@ -150,16 +151,6 @@ def _matches(selection: Selection, obj: Any) -> bool:
         and {name for name, _, _ in parts} <= metadata.get("labels", {}).keys()
         and fields.get("metadata.name", metadata["name"]) == metadata["name"]
     )
-
-
-def configmap(name: str, namespace: str = "default", **data: str) -> dict[str, Any]:
-    """A ConfigMap."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": namespace, "uid": f"{namespace}-{name}"},
-        "data": data,
-    }
 
 
 def namespace(name: str, **labels: str) -> dict[str, Any]:

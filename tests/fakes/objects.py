@@ -25,10 +25,16 @@ def definition(group: str, kind: str, *versions: str, schema: JSON = OPEN, **spe
     }
 
 
-def config_map(name: str, namespace: str = "", /, **data: str) -> Any:
-    """A ConfigMap; without a namespace it is for one that its test chooses later."""
+def config_map(name: str, namespace: str = "default", /, **data: str) -> Any:
+    """A ConfigMap; without a namespace if that is empty."""
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def with_uid(obj: Any) -> Any:
+    """The object with a uid, as an API server keeps it: its own, else one made of its namespace and name."""
+    metadata = obj["metadata"]
+    return obj | {"metadata": {"uid": f"{metadata.get('namespace', '')}-{metadata['name']}"} | metadata}
 
 
 def deployment(name: str, image: str = "registry.k8s.io/pause:3.10", **spec: JSON) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 
 from tests.controlplane.cluster import Cluster, RequestFailed
+from tests.fakes.objects import config_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class ConfigMaps:
 
     def create(self, name: str, **data: str) -> dict[str, Any]:
         """Make one."""
-        return self.cluster.create(self.path, configmap(name, data))
+        return self.cluster.create(self.path, config_map(name, "", **data))
 
     def change(self, name: str, **data: str) -> None:
         """Merge data into one."""
@@ -55,12 +56,8 @@ class ConfigMaps:
         async with aiohttp.ClientSession(headers=headers, connector=aiohttp.TCPConnector(ssl=trust)) as session:
 
             async def create(name: str) -> None:
-                async with turns, session.post(self.cluster.url + self.path, json=configmap(name, data)) as reply:
+                body = config_map(name, "", **data)
+                async with turns, session.post(self.cluster.url + self.path, json=body) as reply:
                     assert reply.status == HTTPStatus.CREATED, await reply.text()
 
             await asyncio.gather(*map(create, names))
-
-
-def configmap(name: str, data: dict[str, str]) -> dict[str, Any]:
-    """A ConfigMap's body."""
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}

@@ -113,12 +113,3 @@ def _request(line: str) -> Request:
     method, _, rest = line.partition(" ")
     path, _, query = rest.partition("?")
     return Request(method, path, dict(parse_qsl(query)))
-
-
-def config_map(name: str, namespace: str = "default", **data: str) -> JSON:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": namespace},
-        "data": data,
-    }

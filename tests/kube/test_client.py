@@ -31,8 +31,9 @@ from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Options
 from tests.controlplane.processes import free_port
+from tests.fakes.objects import config_map
 from tests.flows.waiting import until
-from tests.kube.server import ApiServer, api_server, config_map
+from tests.kube.server import ApiServer, api_server
 
 pytestmark = pytest.mark.looptime
 MAPS = "/api/v1/namespaces/default/configmaps"

@@ -19,10 +19,10 @@ from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from tests.controlplane.cluster import Cluster
-from tests.fakes.objects import definition
+from tests.fakes.objects import config_map, definition
 from tests.flows.waiting import until
 from tests.kube.real import credentials_of
-from tests.kube.server import ApiServer, config_map
+from tests.kube.server import ApiServer
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from hookrunner.jq.program import Jq
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.objects import Objects
 from hookrunner.model.operations import Verb
+from tests.fakes.objects import config_map
 from tests.fakes.second_writer import once, overtaken_client
-from tests.kube.server import ApiServer, config_map
+from tests.kube.server import ApiServer
 from tests.kube.test_objects import boxed, jq, operation
 
 __all__ = ["boxed", "jq"]

@@ -15,10 +15,10 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost
 from hookrunner.model.resources import Selection
 from kubesandbox.faults import Fault
-from tests.fakes.objects import definition
+from tests.fakes.objects import config_map, definition
 from tests.flows import waiting
 from tests.kube.report_words import Batches, until, words
-from tests.kube.server import ApiServer, config_map
+from tests.kube.server import ApiServer
 
 pytestmark = pytest.mark.looptime
 

@@ -19,10 +19,10 @@ from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
 from kubesandbox.server import SandboxServer
-from tests.fakes.objects import definition
+from tests.fakes.objects import config_map, definition
 from tests.flows import waiting
 from tests.kube.report_words import Batches, until
-from tests.kube.server import ApiServer, config_map
+from tests.kube.server import ApiServer
 
 pytestmark = pytest.mark.looptime
 

@@ -11,7 +11,8 @@ from hookrunner.model.releases import DesiredRelease, ReleaseOptions
 from hookrunner.releases.releases import Releases
 from kubesandbox.sandbox import Sandbox
 from tests.fakes.deaths import dies
-from tests.releases.wants import ADDON_OPTIONS, ADDON_OWNER, addon, configmap, deployment
+from tests.fakes.objects import deployment
+from tests.releases.wants import ADDON_OPTIONS, ADDON_OWNER, addon, configmap
 from tests.releases.world import World, started
 
 Step = Callable[[Releases, str], Awaitable[Any]]

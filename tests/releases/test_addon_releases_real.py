@@ -20,8 +20,9 @@ from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.records.record import ADDON
 from hookrunner.releases.releases import Releases
 from tests.controlplane.cluster import Cluster
+from tests.fakes.objects import deployment
 from tests.releases.test_releases_helm import Helm
-from tests.releases.wants import ADDON_OPTIONS, addon, configmap, deployment
+from tests.releases.wants import ADDON_OPTIONS, addon, configmap
 from tests.releases.world import started
 
 WEB: dict[str, Any] = deployment("web")

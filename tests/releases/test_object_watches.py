@@ -12,7 +12,8 @@ from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.model.events import Report, Synced
 from hookrunner.model.resources import Selection
 from hookrunner.releases.object_watches import ObjectWatches, WatchReader
-from tests.fakes.cluster import FakeCluster, configmap
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.objects import config_map
 
 pytestmark = pytest.mark.looptime
 
@@ -84,25 +85,25 @@ def opened(shared: Shared) -> list[str]:
 
 
 async def test_a_reader_is_shown_what_it_needs_and_no_more(shared: Shared) -> None:
-    shared.cluster.put(configmap("a"))
+    shared.cluster.put(config_map("a"))
     reader = shared.reader(whole=False)
     reader.need({MAPS, SECRETS})
     assert sorted(await shared.after(reader)) == ["ConfigMap Added a", "ConfigMap Synced", "Secret Synced"]
     reader.need({SECRETS})
-    shared.cluster.delete(configmap("a"))
+    shared.cluster.delete(config_map("a"))
     assert await shared.after(reader) == []
     assert (sorted(opened(shared)), shared.cluster.open_watches) == (["ConfigMap metadata", "Secret metadata"], 1)
 
 
 async def test_readers_of_one_selection_share_a_watch_that_shows_each_of_them_everything(shared: Shared) -> None:
-    shared.cluster.put(configmap("a"))
+    shared.cluster.put(config_map("a"))
     first, second = shared.reader(whole=False), shared.reader(whole=False)
     first.need({MAPS})
     assert await shared.after(first) == ["ConfigMap Added a", "ConfigMap Synced"]
     second.need({MAPS})
     listed = ["ConfigMap Modified a", "ConfigMap Synced"]
     assert (await shared.after(second), await shared.after(first)) == (listed, listed)
-    shared.cluster.delete(configmap("a"))
+    shared.cluster.delete(config_map("a"))
     assert (await shared.after(second), await shared.after(first)) == (["ConfigMap Deleted a"],) * 2
     assert shared.cluster.open_watches == 1
 
@@ -122,12 +123,12 @@ async def test_whole_objects_are_shown_while_a_reader_needs_them(shared: Shared)
 
 
 async def test_an_object_that_is_deleted_between_two_watches_is_not_missed(shared: Shared) -> None:
-    shared.cluster.put(configmap("a"))
+    shared.cluster.put(config_map("a"))
     metadata, whole = shared.reader(whole=False), shared.reader(whole=True)
     metadata.need({MAPS})
     await shared.after(metadata)
     whole.need({MAPS})
-    shared.cluster.delete(configmap("a"))
+    shared.cluster.delete(config_map("a"))
     assert await shared.after(metadata) == ["ConfigMap Deleted a", "ConfigMap Synced"]
     assert not metadata.present(MAPS).has("default", "a")
 
@@ -143,8 +144,8 @@ async def test_a_reader_that_crashed_begins_with_what_exists(shared: Shared) -> 
     reader = shared.reader(whole=False)
     reader.need({MAPS})
     await shared.after(reader)
-    shared.cluster.put(configmap("crash"))
+    shared.cluster.put(config_map("crash"))
     await asyncio.sleep(0.1)
-    shared.cluster.delete(configmap("crash"))
+    shared.cluster.delete(config_map("crash"))
     await asyncio.sleep(5)
     assert (await shared.after(reader))[-1] == "ConfigMap Synced"

@@ -8,14 +8,10 @@ import pytest
 from hookrunner.releases.drift import TrackedReleases
 from hookrunner.releases.drift_checks import DriftBackoff, RecheckQueue
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
-from kubetypes.json_values import JSON
+from tests.fakes.objects import config_map
 
 pytestmark = pytest.mark.looptime
 HOME = ReleaseId("a", "default")
-
-
-def config_map(name: str) -> JSON:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
 
 
 def id_of(name: str) -> ObjectId:

@@ -17,8 +17,9 @@ from hookrunner.releases.records.record import RevisionStatus
 from hookrunner.releases.records.record_storage import Driver
 from tests.controlplane.cluster import Cluster
 from tests.fakes.deaths import Died, MortalClient
+from tests.fakes.objects import deployment
 from tests.kube.real import credentials_of
-from tests.releases.wants import configmap, deployment, hook, wanted
+from tests.releases.wants import configmap, hook, wanted
 from tests.releases.world import started
 
 A, B = configmap("a", x="1"), configmap("b", x="1")

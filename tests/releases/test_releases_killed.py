@@ -12,7 +12,8 @@ from hookrunner.model.releases import DesiredRelease
 from hookrunner.releases.releases import Releases
 from kubesandbox.sandbox import Sandbox
 from tests.fakes.deaths import dies
-from tests.releases.wants import configmap, deployment, hook, wanted
+from tests.fakes.objects import deployment
+from tests.releases.wants import configmap, hook, wanted
 from tests.releases.world import World, started
 
 Step = Callable[[Releases, str], Awaitable[Any]]

@@ -15,20 +15,12 @@ from hookrunner.model.releases import (
     RenderedChart,
 )
 from hookrunner.releases.records.record import now
+from tests.fakes.objects import config_map
 
 
 def configmap(name: str, **data: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
-
-
-def deployment(name: str) -> dict[str, Any]:
-    labels = {"app": name}
-    pod = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "c", "image": "registry.k8s.io/pause:3.10"}]},
-    }
-    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+    """For the release's namespace."""
+    return config_map(name, "", **data)
 
 
 def hook(name: str, event: str, **data: str) -> HelmHook:

@@ -28,7 +28,8 @@ from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors, Streams
 from kubetypes.json_values import JSON
 from tests.examples import several
-from tests.fakes.cluster import FakeCluster, configmap, settle
+from tests.fakes.cluster import FakeCluster, settle
+from tests.fakes.objects import config_map
 
 RECOVERY = 300.0
 """Virtual seconds in which crashed tasks have started again."""
@@ -135,7 +136,7 @@ class World:
 
     def change(self, action: str, name: str, value: str) -> None:
         """Put or delete an object."""
-        obj = configmap(name, v=value)
+        obj = config_map(name, v=value)
         if action == "put":
             self.put(obj)
         elif key_of(obj) in self.cluster.objects:

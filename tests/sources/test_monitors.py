@@ -11,7 +11,8 @@ import pytest
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.events import BindingId, ObjectChanged, Obstacle, WatchLost, WatchRestored
 from tests.examples import several
-from tests.fakes.cluster import configmap, namespace, settle
+from tests.fakes.cluster import namespace, settle
+from tests.fakes.objects import config_map
 from tests.sources.conftest import Watcher
 
 CONFIGMAPS = Kubernetes("cms", "ConfigMap")
@@ -19,7 +20,7 @@ DATA = Kubernetes("cms", "ConfigMap", jq_filter=".data")
 
 
 async def test_objects_of_the_first_list_are_no_events(watcher: Watcher) -> None:
-    watcher.cluster.put(configmap("a"))
+    watcher.cluster.put(config_map("a"))
     monitor = await watcher.unlocked(CONFIGMAPS)
     assert await watcher.take_events() == []
     assert [entry.key.name for entry in monitor.snapshot.read()] == ["a"]
@@ -27,23 +28,23 @@ async def test_objects_of_the_first_list_are_no_events(watcher: Watcher) -> None
 
 async def test_each_change_is_one_event_in_order(watcher: Watcher) -> None:
     await watcher.unlocked(CONFIGMAPS)
-    watcher.cluster.put(configmap("a"))
-    watcher.cluster.put(configmap("a", x="1"))
-    watcher.cluster.delete(configmap("a"))
+    watcher.cluster.put(config_map("a"))
+    watcher.cluster.put(config_map("a", x="1"))
+    watcher.cluster.delete(config_map("a"))
     assert await watcher.take_events() == [("Added", "a"), ("Modified", "a"), ("Deleted", "a")]
 
 
 async def test_change_that_the_filter_hides_is_no_event(watcher: Watcher) -> None:
     await watcher.unlocked(DATA)
-    obj = watcher.cluster.put(configmap("a", x="1"))
+    obj = watcher.cluster.put(config_map("a", x="1"))
     watcher.cluster.put({**obj, "metadata": {**obj["metadata"], "labels": {"new": "label"}}})
-    watcher.cluster.put(configmap("a", x="2"))
+    watcher.cluster.put(config_map("a", x="2"))
     assert await watcher.take_events() == [("Added", "a"), ("Modified", "a")]
 
 
 async def test_snapshot_has_the_newest_object_also_where_the_filter_hides_the_change(watcher: Watcher) -> None:
     monitor = await watcher.unlocked(DATA)
-    obj = watcher.cluster.put(configmap("a", x="1"))
+    obj = watcher.cluster.put(config_map("a", x="1"))
     await settle()
     (before,) = monitor.snapshot.read()
     watcher.cluster.put({**obj, "metadata": {**obj["metadata"], "labels": {"new": "label"}}})
@@ -55,17 +56,17 @@ async def test_snapshot_has_the_newest_object_also_where_the_filter_hides_the_ch
 
 async def test_only_the_configured_changes_are_events(watcher: Watcher) -> None:
     await watcher.unlocked(Kubernetes("cms", "ConfigMap", changes=frozenset({Change.DELETED})))
-    watcher.cluster.put(configmap("a"))
-    watcher.cluster.delete(configmap("a"))
+    watcher.cluster.put(config_map("a"))
+    watcher.cluster.delete(config_map("a"))
     assert await watcher.take_events() == [("Deleted", "a")]
 
 
 async def test_changes_wait_for_the_synchronization_and_come_once(watcher: Watcher) -> None:
     monitor = await watcher.add(CONFIGMAPS)
-    watcher.cluster.put(configmap("before"))
+    watcher.cluster.put(config_map("before"))
     await settle()
     assert [entry.key.name for entry in monitor.read_for_synchronization()] == ["before"]
-    watcher.cluster.put(configmap("during"))
+    watcher.cluster.put(config_map("during"))
     assert await watcher.take_events() == []
     monitor.unlock()
     assert await watcher.take_events() == [("Added", "during")]
@@ -74,7 +75,7 @@ async def test_changes_wait_for_the_synchronization_and_come_once(watcher: Watch
 async def test_a_failed_synchronization_reads_again_the_changes_since_then(watcher: Watcher) -> None:
     monitor = await watcher.add(CONFIGMAPS)
     monitor.read_for_synchronization()
-    watcher.cluster.put(configmap("a"))
+    watcher.cluster.put(config_map("a"))
     await settle()
     assert [entry.key.name for entry in monitor.read_for_synchronization()] == ["a"]
     monitor.unlock()
@@ -83,7 +84,7 @@ async def test_a_failed_synchronization_reads_again_the_changes_since_then(watch
 
 async def test_a_skipped_synchronization_owes_every_change_since_the_list(watcher: Watcher) -> None:
     monitor = await watcher.add(Kubernetes("cms", "ConfigMap", run_on_synchronization=False))
-    watcher.cluster.put(configmap("a"))
+    watcher.cluster.put(config_map("a"))
     await settle()
     monitor.unlock()
     assert await watcher.take_events() == [("Added", "a")]
@@ -92,7 +93,7 @@ async def test_a_skipped_synchronization_owes_every_change_since_the_list(watche
 async def test_reading_the_snapshot_for_others_takes_no_event_away(watcher: Watcher) -> None:
     monitor = await watcher.add(CONFIGMAPS)
     monitor.read_for_synchronization()
-    watcher.cluster.put(configmap("a"))
+    watcher.cluster.put(config_map("a"))
     await settle()
     monitor.snapshot.read()
     monitor.unlock()
@@ -103,14 +104,14 @@ async def test_relist_leads_to_events_for_differences_only(watcher: Watcher) -> 
     """One created, one changed, one deleted while the watch was lost, many unchanged."""
     cluster = watcher.cluster
     for number in range(50):
-        cluster.put(configmap(f"same-{number}"))
-    gone = cluster.put(configmap("gone", last="state"))
-    cluster.put(configmap("changed"))
+        cluster.put(config_map(f"same-{number}"))
+    gone = cluster.put(config_map("gone", last="state"))
+    cluster.put(config_map("changed"))
     await watcher.unlocked(CONFIGMAPS)
 
     def unseen() -> None:
-        cluster.put(configmap("new"))
-        cluster.put(configmap("changed", x="1"))
+        cluster.put(config_map("new"))
+        cluster.put(config_map("changed", x="1"))
         cluster.delete(gone)
 
     cluster.silently(unseen)
@@ -123,7 +124,7 @@ async def test_relist_leads_to_events_for_differences_only(watcher: Watcher) -> 
 
 
 async def test_full_objects_are_kept_only_if_configured(watcher: Watcher) -> None:
-    watcher.cluster.put(configmap("a", x="1"))
+    watcher.cluster.put(config_map("a", x="1"))
     monitor = await watcher.add(Kubernetes("cms", "ConfigMap", jq_filter=".data.x", keep_full_objects=False))
     (entry,) = monitor.snapshot.read()
     assert (entry.obj, entry.filtered) == (None, b'"1"')
@@ -131,7 +132,7 @@ async def test_full_objects_are_kept_only_if_configured(watcher: Watcher) -> Non
 
 async def test_several_names_and_namespaces_make_one_snapshot(watcher: Watcher) -> None:
     for name, where in [("a", "one"), ("b", "one"), ("a", "two"), ("a", "three")]:
-        watcher.cluster.put(configmap(name, where))
+        watcher.cluster.put(config_map(name, where))
     monitor = await watcher.add(Kubernetes("cms", "ConfigMap", names=("a",), namespaces=("one", "two")))
     assert [entry.key.namespace for entry in monitor.snapshot.read()] == ["one", "two"]
     assert watcher.cluster.open_watches == 2
@@ -147,11 +148,11 @@ async def test_bindings_with_equal_selections_share_one_watch(watcher: Watcher) 
 
 async def test_late_reader_gets_the_whole_list_and_nothing_older(watcher: Watcher) -> None:
     await watcher.unlocked(CONFIGMAPS, "early.sh")
-    watcher.cluster.put(configmap("a"))
+    watcher.cluster.put(config_map("a"))
     late = await watcher.unlocked(CONFIGMAPS, "late.sh")
     await watcher.take_events()
     assert [entry.key.name for entry in late.snapshot.read()] == ["a"]
-    watcher.cluster.put(configmap("b"))
+    watcher.cluster.put(config_map("b"))
     assert await watcher.take_events() == [("Added", "b"), ("Added", "b")]
 
 
@@ -159,7 +160,7 @@ async def test_a_watch_outlives_its_first_reader_and_ends_with_its_last(watcher:
     first = await watcher.unlocked(CONFIGMAPS, "a.sh")
     second = await watcher.unlocked(CONFIGMAPS, "b.sh")
     watcher.monitors.remove(first.id)
-    watcher.cluster.put(configmap("a"))
+    watcher.cluster.put(config_map("a"))
     assert await watcher.take_events() == [("Added", "a")]
     watcher.monitors.remove(second.id)
     await settle()
@@ -181,7 +182,7 @@ async def test_adding_and_removing_in_any_order_leaves_nothing_behind(watcher: W
         for _ in range(dice.randrange(4)):
             await settle()
     await watcher.take_events()
-    watcher.cluster.put(configmap("last"))
+    watcher.cluster.put(config_map("last"))
     assert await watcher.take_events() == [("Added", "last")] * len(list(watcher.monitors))
 
 
@@ -190,7 +191,7 @@ async def test_a_crashed_watch_is_an_obstacle_until_it_has_listed_again(
     watcher: Watcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What happened while it was dead becomes events."""
-    gone = watcher.cluster.put(configmap("gone"))
+    gone = watcher.cluster.put(config_map("gone"))
     monitor = await watcher.unlocked(CONFIGMAPS)
     watcher.cluster.crash()
     await settle()
@@ -238,8 +239,8 @@ async def test_a_failing_filter_breaks_one_object_and_no_other(watcher: Watcher)
     """99 become events, the hundredth is shown as broken and can be tried again."""
     monitor = await watcher.unlocked(Kubernetes("cms", "ConfigMap", jq_filter=".data.n | tonumber"))
     for number in range(99):
-        watcher.cluster.put(configmap(f"good-{number}", n=str(number)))
-    bad = watcher.cluster.put(configmap("bad", n="many"))
+        watcher.cluster.put(config_map(f"good-{number}", n=str(number)))
+    bad = watcher.cluster.put(config_map("bad", n="many"))
     while len(watcher.events) < 100:
         await settle()
     assert [name for change, name in await watcher.take_events() if change == "broken"] == ["bad"]
@@ -258,14 +259,14 @@ async def test_an_object_too_deep_to_be_written_is_reported_and_ends_nothing(
     """Otherwise a user who may create such an object of a kind that keeps all fields could crash the watch again and
     again."""
     monitor = await watcher.unlocked(binding)
-    watcher.cluster.put(configmap("deep") | {"spec": orjson.loads(b"[" * 300 + b"]" * 300)})
-    watcher.cluster.put(configmap("a"))
+    watcher.cluster.put(config_map("deep") | {"spec": orjson.loads(b"[" * 300 + b"]" * 300)})
+    watcher.cluster.put(config_map("a"))
     assert await watcher.take_events() == [("broken", "deep"), ("Added", "a")]
     assert [key.name for key in monitor.broken] == ["deep"]
 
 
 async def test_a_filter_that_fails_in_the_first_list_holds_back_this_binding(watcher: Watcher) -> None:
-    bad = watcher.cluster.put(configmap("bad", n="many"))
+    bad = watcher.cluster.put(config_map("bad", n="many"))
     monitor = await watcher.add(Kubernetes("cms", "ConfigMap", jq_filter=".data.n | tonumber"))
     await monitor.decided.wait()
     assert "its filter fails on default/ConfigMap/bad" in str(monitor.obstacle)
@@ -276,7 +277,7 @@ async def test_a_filter_that_fails_in_the_first_list_holds_back_this_binding(wat
 
 
 async def test_relist_forgets_a_broken_object_that_was_deleted(watcher: Watcher) -> None:
-    bad = watcher.cluster.put(configmap("bad", n="many"))
+    bad = watcher.cluster.put(config_map("bad", n="many"))
     monitor = await watcher.add(Kubernetes("cms", "ConfigMap", jq_filter=".data.n | tonumber"))
     await monitor.decided.wait()
     watcher.cluster.silently(lambda: watcher.cluster.delete(bad))
@@ -291,22 +292,22 @@ TEAMS = Kubernetes("cms", "ConfigMap", namespace_labels="team=a")
 async def test_objects_in_a_newly_matching_namespace_are_added(watcher: Watcher) -> None:
     """The label comes later than the object."""
     watcher.cluster.put(namespace("n1"))
-    watcher.cluster.put(configmap("old", "n1"))
+    watcher.cluster.put(config_map("old", "n1"))
     monitor = await watcher.unlocked(TEAMS)
     assert monitor.snapshot.read() == []
     watcher.cluster.put(namespace("n1", team="a"))
     assert await watcher.take_events() == [("Added", "old")]
-    watcher.cluster.put(configmap("new", "n1"))
+    watcher.cluster.put(config_map("new", "n1"))
     assert await watcher.take_events() == [("Added", "new")]
 
 
 async def test_a_namespace_that_stops_matching_deletes_its_objects(watcher: Watcher) -> None:
     watcher.cluster.put(namespace("n1", team="a"))
-    watcher.cluster.put(configmap("old", "n1"))
+    watcher.cluster.put(config_map("old", "n1"))
     await watcher.unlocked(TEAMS)
     watcher.cluster.delete(namespace("n1", team="a"))
     assert await watcher.take_events() == [("Deleted", "old")]
-    watcher.cluster.put(configmap("unseen", "n1"))
+    watcher.cluster.put(config_map("unseen", "n1"))
     assert await watcher.take_events() == []
     watcher.cluster.put(namespace("n1", team="a"))
     assert sorted(await watcher.take_events()) == [("Added", "old"), ("Added", "unseen")]
@@ -314,7 +315,7 @@ async def test_a_namespace_that_stops_matching_deletes_its_objects(watcher: Watc
 
 async def test_namespaces_that_match_at_the_start_belong_to_the_synchronization(watcher: Watcher) -> None:
     watcher.cluster.put(namespace("n1", team="a"))
-    watcher.cluster.put(configmap("old", "n1"))
+    watcher.cluster.put(config_map("old", "n1"))
     monitor = await watcher.unlocked(TEAMS)
     assert await watcher.take_events() == []
     assert [entry.key.name for entry in monitor.snapshot.read()] == ["old"]
@@ -322,8 +323,8 @@ async def test_namespaces_that_match_at_the_start_belong_to_the_synchronization(
 
 async def test_a_namespace_missed_while_disconnected_is_noticed(watcher: Watcher) -> None:
     watcher.cluster.put(namespace("n1", team="a"))
-    watcher.cluster.put(configmap("one", "n1"))
-    watcher.cluster.put(configmap("two", "n2"))
+    watcher.cluster.put(config_map("one", "n1"))
+    watcher.cluster.put(config_map("two", "n2"))
     await watcher.unlocked(TEAMS)
 
     def unseen() -> None:

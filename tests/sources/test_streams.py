@@ -13,7 +13,8 @@ from hookrunner.model.bindings import Change
 from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.sources.monitors import BACKLOG, Streams
-from tests.fakes.cluster import FakeCluster, configmap, settle, until
+from tests.fakes.cluster import FakeCluster, settle, until
+from tests.fakes.objects import config_map
 
 CONFIGMAPS = Selection("v1", "ConfigMap")
 
@@ -91,7 +92,7 @@ async def test_a_reader_that_is_stuck_does_not_stop_the_others_and_misses_nothin
         other = background.keep("other", lambda: collect(streams, received))
         await settle()
         for name in names:
-            cluster.put(configmap(name))
+            cluster.put(config_map(name))
         await until(lambda: has_all(received, names))
         while not has_all(slowly, names):
             slowly += map(name_of, await anext(stuck))

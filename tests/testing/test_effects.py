@@ -11,9 +11,10 @@ from hookrunner.model.operations import ObjectOperation
 from hookrunner.testing.bench import Bench
 from hookrunner.testing.effects import compute_effects
 from hookrunner.testing.results import Effects
-from tests.fakes.cluster import configmap, namespace
+from tests.fakes.cluster import namespace
+from tests.fakes.objects import config_map, with_uid
 
-A, B = configmap("a", x="1"), configmap("b", x="2")
+A, B = with_uid(config_map("a", x="1")), config_map("b", x="2")
 MOUSE = {"apiVersion": "zoo.io/v1", "kind": "Mouse", "metadata": {"name": "m", "namespace": "z"}, "spec": {"tail": 1}}
 
 
@@ -30,7 +31,7 @@ async def test_each_change_is_reported_with_its_before_and_after(tools: Bench) -
     found = await done(
         tools,
         [A, B],
-        {"operation": "Create", "object": configmap("c", x="3")},
+        {"operation": "Create", "object": config_map("c", x="3")},
         {
             "operation": "MergePatch",
             "kind": "cm",

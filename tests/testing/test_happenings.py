@@ -29,10 +29,10 @@ from hookrunner.testing.happenings import (
     Tick,
     parse_happening,
 )
-from tests.fakes.cluster import configmap
+from tests.fakes.objects import config_map
 from tests.tables import each
 
-A, B = configmap("a"), configmap("b")
+A, B = config_map("a"), config_map("b")
 PODS, OFTEN = Kubernetes("pods", "Pod"), Schedule("often", "* * * * *")
 POLICY, UP = Admission("p.example.com"), ConversionBinding("up", "c.example.com", (("v1", "v2"),))
 

@@ -22,10 +22,11 @@ from hookrunner.testing.happenings import (
     Synchronization,
     Tick,
 )
-from tests.fakes.cluster import configmap, namespace
+from tests.fakes.cluster import namespace
+from tests.fakes.objects import config_map
 from tests.testing.conftest import Author
 
-A, B = configmap("a", x="1"), configmap("b", x="2")
+A, B = config_map("a", x="1"), config_map("b", x="2")
 FILTERED = {"name": "cms", "kind": "ConfigMap", "jqFilter": ".data.x", "keepFullObjectsInMemory": False}
 
 
@@ -81,7 +82,7 @@ async def test_tick_carries_snapshots_of_matching_objects(tools: Bench, write_ho
         "schedule": [{"name": "often", "crontab": "* * * * *", "includeSnapshotsFrom": ["cms"]}],
         "kubernetes": [FILTERED | {"namespace": {"nameSelector": {"matchNames": ["default"]}}}],
     }
-    found = await contexts(tools, write_hook, config, Tick(), B, A, configmap("a", "other"), namespace("a"))
+    found = await contexts(tools, write_hook, config, Tick(), B, A, config_map("a", "other"), namespace("a"))
     assert found == [
         {"binding": "often", "type": "Schedule", "snapshots": {"cms": [{"filterResult": "1"}, {"filterResult": "2"}]}}
     ]
@@ -94,7 +95,7 @@ async def test_crontab_names_a_tick(tools: Bench, write_hook: Author) -> None:
 
 async def test_event_snapshot_holds_the_changed_object(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED | {"includeSnapshotsFrom": ["cms"]}]}
-    happening = Changed(Change.MODIFIED, configmap("a", x="9"))
+    happening = Changed(Change.MODIFIED, config_map("a", x="9"))
     (context,) = await contexts(tools, write_hook, config, happening, A, B)
     assert context["snapshots"] == {"cms": [{"filterResult": "9"}, {"filterResult": "2"}]}
     (context,) = await contexts(tools, write_hook, config, Changed(Change.DELETED, A), A, B)
@@ -194,9 +195,9 @@ async def test_namespace_label_selectors_apply(
 
 async def test_change_hidden_by_the_filter_causes_no_run(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED]}
-    changed = Changed(Change.MODIFIED, configmap("a", x="1", y="new"), old=A)
+    changed = Changed(Change.MODIFIED, config_map("a", x="1", y="new"), old=A)
     assert await reason(tools, write_hook, config, changed) == "filter result unchanged"
-    given = Changed(Change.MODIFIED, configmap("a", x="1", y="new"))
+    given = Changed(Change.MODIFIED, config_map("a", x="1", y="new"))
     assert await reason(tools, write_hook, config, given, A) == "filter result unchanged"
     assert await contexts(tools, write_hook, config, Changed(Change.MODIFIED, A), A)
 
@@ -218,7 +219,7 @@ async def test_object_that_begins_or_ceases_to_match_is_added_or_deleted(tools: 
 
 async def test_failing_filter_blocks_the_snapshot(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED | {"jqFilter": ".data.x | tonumber"}]}
-    message = await reason(tools, write_hook, config, Synchronization(), configmap("bad", x="?"), A)
+    message = await reason(tools, write_hook, config, Synchronization(), config_map("bad", x="?"), A)
     assert "its filter fails on default/ConfigMap/bad: " in message
     assert "cannot be parsed as a number" in message
 
@@ -286,7 +287,7 @@ async def test_names_of_custom_kinds_come_from_their_definition(tools: Bench, wr
 
 async def test_waiting_contexts_of_one_queue_are_combined(tools: Bench, write_hook: Author) -> None:
     config = {"kubernetes": [FILTERED | {"includeSnapshotsFrom": ["cms"]}], "schedule": [{"crontab": "* * * * *"}]}
-    newer = configmap("a", x="7")
+    newer = config_map("a", x="7")
     happenings: list[Happening] = [
         added(A),
         Changed(Change.MODIFIED, newer),

@@ -17,7 +17,8 @@ from hookrunner.testing.happenings import Changed, Given, Happening, NotRun, Sta
 from hookrunner.testing.plan import plan_run
 from tests.engine.conftest import Bench as Operator
 from tests.engine.conftest import bench, client, jq
-from tests.fakes.cluster import configmap, namespace, settle, until
+from tests.fakes.cluster import namespace, settle, until
+from tests.fakes.objects import config_map, with_uid
 
 __all__ = ["bench", "client", "jq"]
 
@@ -57,8 +58,16 @@ CONFIGS: list[dict[str, Any]] = [
     {"schedule": [EVERY]},
     {"onKubernetesEvent": [{"name": "cms", "kind": "ConfigMap", "jqFilter": ".data"}], "schedule": [EVERY]},
 ]
-A, B, SAME, C = configmap("a", x="1"), configmap("b", x="2"), configmap("a", x="1", y="0"), configmap("c", x="3")
-LABELLED = configmap("b", x="9")
+A, B, SAME, C, LABELLED = (
+    with_uid(config_map(name, **data))
+    for name, data in (
+        ("a", {"x": "1"}),
+        ("b", {"x": "2"}),
+        ("a", {"x": "1", "y": "0"}),
+        ("c", {"x": "3"}),
+        ("b", {"x": "9"}),
+    )
+)
 C["metadata"]["labels"] = LABELLED["metadata"]["labels"] = {"l": "1"}
 OBJECTS = (namespace("default", team="a"), namespace("n"), A, B)
 HAPPENINGS: list[Changed | Tick] = [
@@ -66,7 +75,7 @@ HAPPENINGS: list[Changed | Tick] = [
     Changed(Change.MODIFIED, SAME, binding="cms"),
     Tick(),
     Changed(Change.MODIFIED, LABELLED, binding="cms"),
-    Changed(Change.MODIFIED, configmap("b", x="9"), binding="cms"),
+    Changed(Change.MODIFIED, with_uid(config_map("b", x="9")), binding="cms"),
     Changed(Change.DELETED, SAME, binding="cms"),
 ]
 

@@ -14,8 +14,9 @@ from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, W
 from hookrunner.model.resources import ObjectKey, Selection
 from kubesandbox.faults import Fault
 from tests.fakes.clocks import awkward, run_watched
+from tests.fakes.objects import config_map
 from tests.fakes.second_writer import OvertakenClient, once, overtaken_client
-from tests.kube.server import ApiServer, api_server, config_map
+from tests.kube.server import ApiServer, api_server
 
 
 class Story:

@@ -20,7 +20,7 @@ from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.model.units import Unit
 from tests.engine.conftest import Bench
 from tests.examples import several
-from tests.fakes.cluster import configmap
+from tests.fakes.objects import config_map
 
 HOOK = {
     "kubernetes": [{"name": "cms", "kind": "ConfigMap", "executeHookOnSynchronization": False}],
@@ -65,7 +65,7 @@ async def test_a_module_turned_on_and_off_many_times_is_registered_once(bench: B
     assert (bench.cluster.open_watches, bench.engine.hooks, bench.shown()) == (0, {}, [])
     began = now()
     await turn_on(hooks, state)
-    bench.cluster.put(configmap("new"))
+    bench.cluster.put(config_map("new"))
     runs = await bench.wait_for_runs("h.sh", 4)
     assert now() - began > 1.9
     bindings = [context["binding"] for run in runs for context in run]

@@ -20,7 +20,8 @@ from hookrunner.model.units import Unit
 from tests.convergence.runs.test_unit_hooks import turn_on
 from tests.engine.conftest import Bench, bench, client, jq  # noqa: F401
 from tests.examples import several
-from tests.fakes.cluster import configmap, settle, until
+from tests.fakes.cluster import settle, until
+from tests.fakes.objects import config_map
 
 QUIET = {"name": "cms", "kind": "ConfigMap", "executeHookOnSynchronization": False}
 CONFIG = {"kubernetes": [QUIET, {**QUIET, "name": "more", "queue": "other"}], "schedule": [{"crontab": "* * * * * *"}]}
@@ -66,7 +67,7 @@ async def test_many_cycles_leave_no_task_watch_or_duplicate(
     await until(lambda: len(asyncio.all_tasks()) <= tasks)  # the run of a tick may have to end
     assert (len(list(bench.monitors)), bench.cluster.open_watches) == (2, 1)
     before = len(bench.runs("h.sh"))
-    bench.cluster.put(configmap("new"))
+    bench.cluster.put(config_map("new"))
     began = asyncio.get_running_loop().time()
 
     def types() -> list[str]:

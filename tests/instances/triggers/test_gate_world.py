@@ -9,7 +9,7 @@ from hookrunner.errors import Denied, KubeError, UnknownKind
 from hookrunner.instances.triggers.gate_world import look_around
 from tests.convergence.conftest import MakeSite, limited, make_site
 from tests.convergence.site import module
-from tests.fakes.cluster import configmap
+from tests.fakes.objects import config_map
 from tests.instances.living import Living, addon
 
 __all__ = ["limited", "make_site"]
@@ -43,7 +43,7 @@ async def test_object_that_cannot_be_used_is_a_problem_in_words(
 
 async def test_gates_see_what_their_addon_looks_at_and_nothing_else(make_site: MakeSite) -> None:
     world = Living(make_site(module("cert", 10), module("off", 20), off="off"), DNS, addon("proxy"), addon("other"))
-    world.cluster.put(configmap("needed"))
+    world.cluster.put(config_map("needed"))
     for name, of in (("x", "dns"), ("p", "proxy"), ("o", "other")):
         world.put(name, of)
     await world.start()

@@ -9,7 +9,7 @@ from hookrunner.model.addon_status import ObjectReport
 from kubetypes.json_values import JSON
 from tests.convergence.conftest import MakeSite, limited, make_site
 from tests.convergence.site import Site, module
-from tests.fakes.cluster import configmap
+from tests.fakes.objects import config_map
 from tests.instances.living import Living, addon
 
 __all__ = ["limited", "make_site"]
@@ -54,9 +54,9 @@ async def test_required_object_opens_the_gate_when_it_is_created(make_site: Make
     world = await waiting(make_site(), objects=[MAP])
     await asyncio.sleep(300)
     assert [str(selection) for selection in world.cluster.watches if selection.kind == "ConfigMap"] != []
-    world.cluster.put(configmap("other"))
+    world.cluster.put(config_map("other"))
     assert not await opens_within(world, 0.1)
-    world.cluster.put(configmap("settings"))
+    world.cluster.put(config_map("settings"))
     assert await opens_within(world, 0.1)
 
 
@@ -76,10 +76,10 @@ async def test_object_is_watched_once_for_all_and_only_while_one_waits_for_it(ma
     await world.runs()
     opened = [selection.kind for selection in world.cluster.watches]
     assert (opened.count("ConfigMap"), world.cluster.open_watches) == (1, 3)
-    world.cluster.put(configmap("settings"))
+    world.cluster.put(config_map("settings"))
     assert sorted(await world.runs()) == [UNIT, "dns.kube-system.y"]
     assert world.cluster.open_watches == 2, "those of the two kinds"
-    world.cluster.delete(configmap("settings"))
+    world.cluster.delete(config_map("settings"))
     assert (await world.runs(), world.phases) == ([], {"x": "", "y": ""}), "an open gate is not closed by time"
 
 
@@ -95,7 +95,7 @@ async def test_many_that_wait_for_one_object_run_once_each_and_disturb_no_other(
     await world.start()
     await asyncio.sleep(300)
     before = {live.unit: world.planner(live.unit).tries for live in world.registry.live}
-    world.cluster.put(configmap("settings"))
+    world.cluster.put(config_map("settings"))
     await asyncio.sleep(2)
     more = {unit: world.planner(unit).tries - tries for unit, tries in before.items()}
     assert more.pop("broken.kube-system.b") <= 1
@@ -130,7 +130,7 @@ async def test_object_that_appears_during_a_run_is_not_missed(make_site: MakeSit
     slow_read(world)
     world.put("x", "dns")
     await asyncio.sleep(0.5)
-    world.cluster.put(configmap("settings"))
+    world.cluster.put(config_map("settings"))
     assert await opens_within(world, 0.7)
 
 
@@ -144,7 +144,7 @@ async def test_object_that_appears_during_a_run_is_not_missed_by_an_open_watch(m
     slow_read(world)
     world.put("x", "dns")
     await asyncio.sleep(0.5)
-    world.cluster.put(configmap("settings"))
+    world.cluster.put(config_map("settings"))
     assert await opens_within(world, 0.7)
     assert world.phases == {"w": "Pending", "x": ""}
 
@@ -155,7 +155,7 @@ async def test_object_that_cannot_be_watched_is_looked_for_again_later(make_site
     world.cluster.forbidden.add("ConfigMap")
     world.put("x", "dns")
     await world.start()
-    world.cluster.put(configmap("settings"))
+    world.cluster.put(config_map("settings"))
     assert await opens_within(world, 120.0)
 
 

@@ -10,7 +10,8 @@ from hookrunner.instances.triggers.source_watch import SETTLED, SourceWatch
 from hookrunner.packages.cluster_source import PACKAGE_LABEL
 from hookrunner.packages.source_locations import ClusterLocation
 from kubetypes.json_values import JSON
-from tests.fakes.cluster import FakeCluster, configmap
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.objects import config_map
 from tests.instances.living import addon
 
 pytestmark = pytest.mark.looptime
@@ -53,11 +54,11 @@ async def watched() -> AsyncIterator[Watched]:
 
 
 def channels(text: str) -> JSON:
-    return configmap("addon-channels", "addons", stable=text)
+    return config_map("addon-channels", "addons", stable=text)
 
 
 def package(component: str, text: str = "") -> JSON:
-    obj = configmap(f"package-{component}", "addons", text=text)
+    obj = config_map(f"package-{component}", "addons", text=text)
     return obj | {"metadata": obj["metadata"] | {"labels": {PACKAGE_LABEL: component}}}
 
 
@@ -107,6 +108,6 @@ async def test_list_that_shows_nothing_new_is_no_change(watched: Watched) -> Non
 
 async def test_other_objects_of_the_namespace_are_not_watched(watched: Watched) -> None:
     await watched.hears()
-    watched.cluster.put(configmap("other", "addons"))
+    watched.cluster.put(config_map("other", "addons"))
     assert await watched.hears() == []
     assert all(selection.metadata_only for selection in watched.cluster.watches)

@@ -16,7 +16,8 @@ from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.objects.object_marks import with_marks
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
-from tests.releases.wants import configmap, deployment
+from tests.fakes.objects import deployment
+from tests.releases.wants import configmap
 from tests.releases.watching import LABELS, World, condition, made
 
 pytestmark = pytest.mark.looptime
