@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from tests import live
+from tests.levels import exceeds_level
 
 CLUSTERS = {"cluster", "own_cluster", "whole_cluster"}
 LAUNCHER = "launcher"
@@ -69,8 +70,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark each test; deselect those that need a control plane unless one is asked for, and live ones whose answers are
     known. First of all: `-m` looks at the markers."""
     for item in items:
-        for marker in sorted(_markers(item)):
+        for marker in sorted(markers := _markers(item)):
             item.add_marker(marker)
+        if exceeds_level(getattr(getattr(item, "module", None), "__doc__", ""), markers):
+            needed = " and ".join(sorted(markers))
+            raise pytest.UsageError(f"{item.nodeid} needs more ({needed}) than the level at the top of its file")
     needed = _needed(config.getoption("live"))
     _deselect(config, items, lambda item: _is_marked(item, "live") and live.room_of(item.path) not in needed)
     if not config.getoption("cluster"):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import LONG
+from tests.levels import LEVELS, stated_level
 from tests.syntax import statements
 
 ROOT = Path(__file__).parents[1]
@@ -20,6 +21,13 @@ FILES = [*CODE, *(file for room in ("tests", "benchmarks") for file in sorted((R
 LONGEST_FILE, LONGEST_FUNCTION = 400, 50
 READS = re.compile(r"os\.environb?(?!\.clear)|getenv|TYPE_CHECKING")
 SETTINGS = "hookrunner/settings/"
+WORLDS = {
+    "FakeCluster": re.compile(r"\bFakeCluster\("),
+    "FakeApi": re.compile(r"\b(FakeApi|MortalApi)\("),
+    "sandbox": re.compile(r"\b(serving|api_server)\(|\blauncher: "),
+    "control plane": re.compile(r"^(async )?def test_.*\b(own_|whole_)?cluster: ", re.MULTILINE),
+}
+"""What makes the world of a level, or asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,31 @@ def test_only_the_settings_read_the_environment_and_no_import_hides() -> None:
     found = {named(file): set(READS.findall(file.read_text())) for file in CODE}
     allowed = {name: {"os.environ"} for name in found if name.startswith(SETTINGS)}
     assert {name: words for name, words in found.items() if words - allowed.get(name, set())} == {}
+
+
+def test_each_test_file_states_its_level() -> None:
+    """The last sentence of its docstring; the tables of CONTRIBUTING have them in their order."""
+    files = [file for file in FILES if file.name.startswith("test_") and "samples" not in file.parts]
+    docstrings = {named(file): ast.get_docstring(ast.parse(file.read_text())) for file in files}
+    assert [name for name, text in docstrings.items() if not stated_level(text)] == []
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert tuple(re.findall(r"^\d\. \*([A-Za-z ]+)\*:", text, re.MULTILINE)) == LEVELS
+
+
+def test_file_of_a_low_level_uses_no_world_of_a_higher_one() -> None:
+    """Fixtures that others ask for are checked when tests are collected (`tests/selection.py`)."""
+    files = [file for file in FILES if file.name.startswith("test_") and "samples" not in file.parts]
+    low = {
+        named(file): [level for level in LEVELS[1:] if WORLDS[level].search(text) and below(text, level)]
+        for file in files
+        for text in [file.read_text()]
+    }
+    assert {name: levels for name, levels in low.items() if levels} == {}
+
+
+def below(text: str, level: str) -> bool:
+    stated = stated_level(ast.get_docstring(ast.parse(text)))
+    return bool(stated) and LEVELS.index(stated) < LEVELS.index(level)
 
 
 def documented() -> list[str]:
