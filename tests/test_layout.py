@@ -1,4 +1,4 @@
-"""The house rules that a machine can check: rooms, openings, sizes, one reader of the environment."""
+"""The house rules that a machine can check: rooms, openings, sizes, one reader of the environment. Level: pure."""
 
 import ast
 import re
@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("hookrunner", "kubesandbox", "kubetypes")
 CODE = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
 FILES = [*CODE, *(file for room in ("tests", "benchmarks") for file in sorted((ROOT / room).rglob("*.py")))]
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 LONGEST_FILE, LONGEST_FUNCTION = 400, 50
 READS = re.compile(r"os\.environb?(?!\.clear)|getenv|TYPE_CHECKING")
 SETTINGS = "hookrunner/settings/"
@@ -25,7 +26,7 @@ WORLDS = {
     "FakeCluster": re.compile(r"\bFakeCluster\("),
     "FakeApi": re.compile(r"\b(FakeApi|MortalApi)\("),
     "sandbox": re.compile(r"\b(serving|api_server)\(|\blauncher: "),
-    "control plane": re.compile(r"^(async )?def test_.*\b(own_|whole_)?cluster: ", re.MULTILINE),
+    "control plane": re.compile(r"^(async )?def test_.*cluster: (Own)?Cluster\b", re.MULTILINE),
 }
 """What makes the world of a level, or asks for it."""
 
@@ -105,8 +106,7 @@ def test_only_the_settings_read_the_environment_and_no_import_hides() -> None:
 
 def test_each_test_file_states_its_level() -> None:
     """The last sentence of its docstring; the tables of CONTRIBUTING have them in their order."""
-    files = [file for file in FILES if file.name.startswith("test_") and "samples" not in file.parts]
-    docstrings = {named(file): ast.get_docstring(ast.parse(file.read_text())) for file in files}
+    docstrings = {named(file): ast.get_docstring(ast.parse(file.read_text())) for file in TESTS}
     assert [name for name, text in docstrings.items() if not stated_level(text)] == []
     text = (ROOT / "CONTRIBUTING.md").read_text()
     assert tuple(re.findall(r"^\d\. \*([A-Za-z ]+)\*:", text, re.MULTILINE)) == LEVELS
@@ -114,10 +114,9 @@ def test_each_test_file_states_its_level() -> None:
 
 def test_file_of_a_low_level_uses_no_world_of_a_higher_one() -> None:
     """Fixtures that others ask for are checked when tests are collected (`tests/selection.py`)."""
-    files = [file for file in FILES if file.name.startswith("test_") and "samples" not in file.parts]
     low = {
         named(file): [level for level in LEVELS[1:] if WORLDS[level].search(text) and below(text, level)]
-        for file in files
+        for file in TESTS
         for text in [file.read_text()]
     }
     assert {name: levels for name, levels in low.items() if levels} == {}
