@@ -73,8 +73,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for marker in sorted(markers := _markers(item)):
             item.add_marker(marker)
         if exceeds_level(getattr(getattr(item, "module", None), "__doc__", ""), markers):
-            needed = " and ".join(sorted(markers))
-            raise pytest.UsageError(f"{item.nodeid} needs more ({needed}) than the level at the top of its file")
+            more = " and ".join(sorted(markers))
+            raise pytest.UsageError(f"{item.nodeid} needs more ({more}) than the level at the top of its file")
     needed = _needed(config.getoption("live"))
     _deselect(config, items, lambda item: _is_marked(item, "live") and live.room_of(item.path) not in needed)
     if not config.getoption("cluster"):

@@ -1,4 +1,4 @@
-"""Background tasks: their failures, restarts and effect on readiness. Time is virtual."""
+"""Background tasks: their failures, restarts and effect on readiness. Time is virtual. Level: pure."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

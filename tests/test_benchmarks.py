@@ -1,4 +1,6 @@
-"""The benchmarks run and report what they measured. One figure is a promise here: the memory of a full sandbox."""
+"""The benchmarks run and report what they measured. One figure is a promise here: the memory of a full sandbox.
+
+Level: control plane."""
 
 import json
 import sys

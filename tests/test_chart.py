@@ -1,4 +1,6 @@
-"""The chart, rendered by the real helm and applied by the real API server. No container runs: see `test_image.py`."""
+"""The chart, rendered by the real helm and applied by the real API server. No container runs: see `test_image.py`.
+
+Level: control plane."""
 
 import subprocess
 from pathlib import Path

@@ -1,5 +1,7 @@
 """What the chart adds for addons: where they are, rights to the offered kinds and no others, first objects, and a Pod
-that runs before Services and a network of Pods work."""
+that runs before Services and a network of Pods work.
+
+Level: control plane."""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""CoreDNS is installed under the chart's ServiceAccount, with the rights that docs/operations.md names and no more."""
+"""CoreDNS is installed under the chart's ServiceAccount, with the rights that docs/operations.md names and no more.
+
+Level: control plane."""
 
 import asyncio
 import re

@@ -1,4 +1,6 @@
-"""The module of the cloud controller manager grants what `hookrunner cloud rbac` prints for the same flags."""
+"""The module of the cloud controller manager grants what `hookrunner cloud rbac` prints for the same flags.
+
+Level: pure."""
 
 import json
 import subprocess

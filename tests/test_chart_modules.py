@@ -1,4 +1,6 @@
-"""What the chart adds for modules: where they are, the first ConfigMap, and rights that are enough and no more."""
+"""What the chart adds for modules: where they are, the first ConfigMap, and rights that are enough and no more.
+
+Level: control plane."""
 
 import asyncio
 import subprocess

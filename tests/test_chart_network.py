@@ -1,4 +1,6 @@
-"""Who may reach the Pod's ports by the chart's NetworkPolicy, and whom its webhook server lets in."""
+"""Who may reach the Pod's ports by the chart's NetworkPolicy, and whom its webhook server lets in.
+
+Level: control plane."""
 
 import os
 import subprocess

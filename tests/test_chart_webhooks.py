@@ -1,4 +1,6 @@
-"""What the chart adds for webhooks: how the API server gets to the Pod, with which rights, and how all of it ends."""
+"""What the chart adds for webhooks: how the API server gets to the Pod, with which rights, and how all of it ends.
+
+Level: control plane."""
 
 import asyncio
 import os

@@ -1,5 +1,7 @@
 """Directories of one process: which of them the next process removes. What others may do to files:
-`tests/security/test_files.py`."""
+`tests/security/test_files.py`.
+
+Level: pure."""
 
 import fcntl
 import signal

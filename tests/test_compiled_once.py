@@ -1,4 +1,4 @@
-"""Test files are compiled once before workers start, and only then: `tests/compiled_once.py`."""
+"""Test files are compiled once before workers start, and only then: `tests/compiled_once.py`. Level: pure."""
 
 import os
 import sys

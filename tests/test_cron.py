@@ -1,4 +1,4 @@
-"""The crontab dialect and what it means, by tables. Random crontabs: test_cron_reference.py."""
+"""The crontab dialect and what it means, by tables. Random crontabs: test_cron_reference.py. Level: pure."""
 
 import time
 from collections.abc import Iterator

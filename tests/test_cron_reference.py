@@ -1,5 +1,7 @@
 """Crontabs against slow references: a walk through every minute by definition, croniter where it agrees, and
-clock changes: 20 zones, four each."""
+clock changes: 20 zones, four each.
+
+Level: pure."""
 
 from datetime import UTC, datetime, timedelta
 from functools import cache

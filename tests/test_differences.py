@@ -1,4 +1,6 @@
-"""Differences from shell-operator without a home in the tests of a room; docs/differences.md names each."""
+"""Differences from shell-operator without a home in the tests of a room; docs/differences.md names each.
+
+Level: pure."""
 
 import asyncio
 import datetime

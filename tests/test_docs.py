@@ -1,4 +1,6 @@
-"""The documents say what the code says: generated pages are fresh, and what they quote and link to is there."""
+"""The documents say what the code says: generated pages are fresh, and what they quote and link to is there.
+
+Level: pure."""
 
 import re
 import subprocess

@@ -1,5 +1,7 @@
 """docs/addons.md and docs/quickstart.md are true: their commands for addons run as they are written, on the sandbox,
-and print what the page says."""
+and print what the page says.
+
+Level: sandbox."""
 
 import asyncio
 import re

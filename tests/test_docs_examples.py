@@ -2,6 +2,8 @@
 
 The words behind the language of a fenced block say what it is: `yaml config`, `json context`, `sh hook`; a `refused`
 after them, that it must not be accepted. What the pages name elsewhere (tests, flags, metrics, log messages) is there.
+
+Level: pure.
 """
 
 import ast

@@ -1,4 +1,6 @@
-"""docs/modules.md is true: its files are written as it has them, its commands run, and print what it says."""
+"""docs/modules.md is true: its files are written as it has them, its commands run, and print what it says.
+
+Level: sandbox."""
 
 import asyncio
 import os

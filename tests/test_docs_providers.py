@@ -1,5 +1,7 @@
 """The examples of docs/providers.md are true: requests and answers are as the schemas and the readers say, and each
-provider on the page passes every check that `hookrunner cloud check` makes without writing."""
+provider on the page passes every check that `hookrunner cloud check` makes without writing.
+
+Level: pure."""
 
 import json
 import os

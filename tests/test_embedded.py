@@ -1,4 +1,6 @@
-"""The sandbox that `start --sandbox` runs in the same process. The command `sandbox`: tests/cli/test_sandbox.py."""
+"""The sandbox that `start --sandbox` runs in the same process. The command `sandbox`: tests/cli/test_sandbox.py.
+
+Level: pure."""
 
 from pathlib import Path
 from urllib.parse import urlsplit

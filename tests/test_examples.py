@@ -1,4 +1,4 @@
-"""How many random examples a run tries."""
+"""How many random examples a run tries. Level: pure."""
 
 from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""Files read by their JSON Schema: problems in words, defaults at every level, fields of dataclasses."""
+"""Files read by their JSON Schema: problems in words, defaults at every level, fields of dataclasses. Level: pure."""
 
 from hookrunner.file_schemas import FileSchema, as_fields
 from kubetypes.json_values import JSON

@@ -1,4 +1,6 @@
-"""The Dockerfile's structure only: no image can be built where these tests run, so they do not prove that it works."""
+"""The Dockerfile's structure only: no image can be built where these tests run, so they do not prove that it works.
+
+Level: pure."""
 
 import re
 import subprocess

@@ -2,6 +2,8 @@
 
 One that works only after another has been imported lacks an import, or imports go round in a circle. Run as a module,
 this file forks for each of them from a process that has imported only what others wrote, which makes it cheap.
+
+Level: pure.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""tests/launcher.py: a forked program is like an executed one where tests look."""
+"""tests/launcher.py: a forked program is like an executed one where tests look. Level: sandbox."""
 
 import json
 import os

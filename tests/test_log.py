@@ -1,4 +1,4 @@
-"""Records in all forms, levels, context, foreign loggers, and streams that are slow, closed or full."""
+"""Records in all forms, levels, context, foreign loggers, and streams that are slow, closed or full. Level: pure."""
 
 import asyncio
 import io

@@ -1,5 +1,7 @@
 """Log records by one rule: a message is a fact in a few words, lowercase and without a full stop; `error=` is an
-exception, `reason=` words; a logger is called `_log` and is its file's path."""
+exception, `reason=` words; a logger is called `_log` and is its file's path.
+
+Level: pure."""
 
 import ast
 import re

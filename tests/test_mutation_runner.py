@@ -1,4 +1,6 @@
-"""The rows of `unnoticed_mutations.py` fit the code; `mutation_runner.py` shows whether tests catch them."""
+"""The rows of `unnoticed_mutations.py` fit the code; `mutation_runner.py` shows whether tests catch them.
+
+Level: pure."""
 
 from tests import mutation_runner as mutations
 

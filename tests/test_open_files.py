@@ -1,4 +1,4 @@
-"""How many files this process may have open, and those that it starts."""
+"""How many files this process may have open, and those that it starts. Level: pure."""
 
 import asyncio
 import os

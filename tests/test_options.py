@@ -1,4 +1,4 @@
-"""How the text of a flag or variable becomes a value."""
+"""How the text of a flag or variable becomes a value. Level: pure."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Characters that a terminal obeys are shown, and what else there is stays."""
+"""Characters that a terminal obeys are shown, and what else there is stays. Level: pure."""
 
 import json
 from typing import get_args

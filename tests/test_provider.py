@@ -1,4 +1,4 @@
-"""The file for authors in Python, as they use it: a program of twenty lines, asked in both ways."""
+"""The file for authors in Python, as they use it: a program of twenty lines, asked in both ways. Level: pure."""
 
 import json
 import os

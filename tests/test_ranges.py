@@ -1,4 +1,4 @@
-"""Which versions are in which range."""
+"""Which versions are in which range. Level: pure."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Documents in words that name no value; messages of others without the values that they were given."""
+"""Documents in words that name no value; messages of others without the values that they were given. Level: pure."""
 
 from hookrunner import redaction
 from kubetypes.json_values import JSON

@@ -1,5 +1,7 @@
 """What the modules installed that shipped until 0.2.0, and their addons install under the same names: so nothing has to
-be created again when the addon takes over (docs/retired-modules.md)."""
+be created again when the addon takes over (docs/retired-modules.md).
+
+Level: pure."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,6 @@
-"""docs/security.md says what the chart does: the Pod's security context, its rights, its ports."""
+"""docs/security.md says what the chart does: the Pod's security context, its rights, its ports.
+
+Level: control plane."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How tests are chosen and folded: `selection.py`, `live.py`, `tables.py`."""
+"""How tests are chosen and folded: `selection.py`, `live.py`, `tables.py`. Level: sandbox."""
 
 import re
 import subprocess

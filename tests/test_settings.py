@@ -1,4 +1,6 @@
-"""Which value wins, and that every predecessor's name leads somewhere. How texts are read: `test_options.py`."""
+"""Which value wins, and that every predecessor's name leads somewhere. How texts are read: `test_options.py`.
+
+Level: pure."""
 
 import os
 from dataclasses import fields, is_dataclass

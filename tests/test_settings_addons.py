@@ -1,4 +1,4 @@
-"""The settings of addons: their defaults, and how their texts are read."""
+"""The settings of addons: their defaults, and how their texts are read. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""The settings of the cloud controller manager: their defaults, upstream's, and how their texts are read."""
+"""The settings of the cloud controller manager: their defaults, upstream's, and how their texts are read.
+
+Level: pure."""
 
 from dataclasses import fields
 from ipaddress import ip_network

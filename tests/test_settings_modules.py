@@ -1,4 +1,4 @@
-"""The settings of modules: where they are looked for under which name, and how their texts are read."""
+"""The settings of modules: where they are looked for under which name, and how their texts are read. Level: pure."""
 
 import os
 from pathlib import Path

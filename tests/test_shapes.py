@@ -1,4 +1,4 @@
-"""Tables of what a value may be, and the words for what it is not."""
+"""Tables of what a value may be, and the words for what it is not. Level: pure."""
 
 import pytest
 

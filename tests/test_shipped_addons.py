@@ -1,4 +1,6 @@
-"""The addons in `addons/` meet the rules for all of them: files, schemas, channels, documentation and hooks."""
+"""The addons in `addons/` meet the rules for all of them: files, schemas, channels, documentation and hooks.
+
+Level: control plane."""
 
 import ast
 import json

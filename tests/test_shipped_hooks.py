@@ -1,6 +1,8 @@
 """The shipped hooks meet the rules for all hooks: linted, shellchecked, each with test cases that pass.
 
 At work together on an API server: flows/test_shipped_hooks.py.
+
+Level: pure.
 """
 
 import ast

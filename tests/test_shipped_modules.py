@@ -1,6 +1,8 @@
 """The shipped modules meet the rules for all modules: schemas, values, charts and hooks.
 
 Run on an API server: flows/modules/test_shipped.py.
+
+Level: control plane.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""What the HTTP servers show while the program starts."""
+"""What the HTTP servers show while the program starts. Level: pure."""
 
 import asyncio
 

@@ -1,4 +1,6 @@
-"""What comes from elsewhere is pinned by hash: for image, CI and the tools of both. And what pip-audit says."""
+"""What comes from elsewhere is pinned by hash: for image, CI and the tools of both. And what pip-audit says.
+
+Level: pure."""
 
 import hashlib
 import io

@@ -1,4 +1,6 @@
-"""The picture in the README shows what its first command shows, on a machine that has Python and nothing else."""
+"""The picture in the README shows what its first command shows, on a machine that has Python and nothing else.
+
+Level: sandbox."""
 
 import re
 from html import unescape

@@ -1,4 +1,4 @@
-"""A test that hangs fails with its name, in whatever it waits for, and the others run."""
+"""A test that hangs fails with its name, in whatever it waits for, and the others run. Level: pure."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Waits for a point in time end, however its number is rounded."""
+"""Waits for a point in time end, however its number is rounded. Level: pure."""
 
 import asyncio
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Batches and pauses, in virtual time."""
+"""Batches and pauses, in virtual time. Level: pure."""
 
 import asyncio
 from itertools import islice

@@ -6,6 +6,8 @@ name more: helpers, and what is called only sometimes. Nouns, logs, errors and m
 
 A way has as many doors as there are pairs of files of which one calls the other: each of them is a place where a reader
 changes files. Two files that call each other are read back and forth; no way should have such a pair.
+
+Level: pure.
 """
 
 import asyncio
@@ -34,7 +36,7 @@ from tests.trees import write_files
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(hookrunner.__file__).parent
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text()
-EVERYWHERE = ("model/", "metrics/", "web/", "log.py", "errors.py", "options.py", "background.py")
+EVERYWHERE = ("model/", "metrics/", "web/", "log.py", "log_forms.py", "errors.py", "options.py", "background.py")
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
 BINDING = """{"name": "cm", "kind": "ConfigMap", "executeHookOnSynchronization": false, "executeHookOnEvent": ["Added"],

@@ -1,6 +1,8 @@
 """The words of the project, counted: what CONTRIBUTING asks of names and prose does not get worse.
 
 Each bound is what is left. New text uses the glossary's words (`docs/where-to-look.md`).
+
+Level: pure.
 """
 
 import ast

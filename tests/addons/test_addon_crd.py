@@ -1,4 +1,6 @@
-"""Generated definitions, as documents; `test_definitions_applied.py` has the answers of API servers to them."""
+"""Generated definitions, as documents; `test_definitions_applied.py` has the answers of API servers to them.
+
+Level: pure."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Addons directories: what is offered, and what is rejected without stopping the others."""
+"""Addons directories: what is offered, and what is rejected without stopping the others. Level: pure."""
 
 from pathlib import Path
 

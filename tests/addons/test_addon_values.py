@@ -1,4 +1,4 @@
-"""Layers of an instance's values, from an addon's files."""
+"""Layers of an instance's values, from an addon's files. Level: pure."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""docs/addons.md and the part of docs/operations.md about addons say what the code does."""
+"""docs/addons.md and the part of docs/operations.md about addons say what the code does. Level: pure."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever stands in an `addon.yaml`, a schema or an object is refused or read, and never a fault."""
+"""Whatever stands in an `addon.yaml`, a schema or an object is refused or read, and never a fault. Level: pure."""
 
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Generated definitions in a cluster: the sandbox and the real API server take them, over upstream's too, and refuse
-the same specs."""
+the same specs.
+
+Level: control plane."""
 
 import asyncio
 import secrets

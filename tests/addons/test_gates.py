@@ -1,4 +1,4 @@
-"""Gates: their order, what each waits for, and what opens it."""
+"""Gates: their order, what each waits for, and what opens it. Level: pure."""
 
 from dataclasses import replace
 from typing import Any

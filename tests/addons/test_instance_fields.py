@@ -1,4 +1,4 @@
-"""Instances: common fields, own fields, and objects that no schema has checked."""
+"""Instances: common fields, own fields, and objects that no schema has checked. Level: pure."""
 
 import orjson
 import pytest

@@ -1,4 +1,6 @@
-"""Objects of an instance: the same from every form of package, in one order, with namespaces and labels."""
+"""Objects of an instance: the same from every form of package, in one order, with namespaces and labels.
+
+Level: pure."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What sources offer: a web server lists no versions, but its channels name some."""
+"""What sources offer: a web server lists no versions, but its channels name some. Level: pure."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

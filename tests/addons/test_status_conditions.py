@@ -1,4 +1,4 @@
-"""Status: phase, errors and conditions of what is known, and the errors of a run in its words."""
+"""Status: phase, errors and conditions of what is known, and the errors of a run in its words. Level: pure."""
 
 from dataclasses import replace
 from typing import Any

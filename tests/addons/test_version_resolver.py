@@ -1,4 +1,4 @@
-"""Versions: who decides, what is refused, and what a channel that cannot be read means."""
+"""Versions: who decides, what is refused, and what a channel that cannot be read means. Level: pure."""
 
 from dataclasses import replace
 from typing import Any

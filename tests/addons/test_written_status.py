@@ -1,4 +1,4 @@
-"""Statuses of instances that others have written."""
+"""Statuses of instances that others have written. Level: pure."""
 
 from hookrunner.addons.written_status import readable
 from kubetypes.json_values import JSON

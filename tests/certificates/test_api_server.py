@@ -2,6 +2,8 @@
 
 The webhook is the standard library's server on the loopback address. It is asked about the ConfigMaps of the test's own
 namespace and allows none, so that one sees from when on it is asked.
+
+Level: control plane.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Real files in virtual time: exchanged as people and as kubelets do it, and broken in every way."""
+"""Real files in virtual time: exchanged as people and as kubelets do it, and broken in every way. Level: pure."""
 
 import os
 from collections.abc import AsyncIterator, Callable

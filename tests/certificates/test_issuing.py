@@ -1,4 +1,4 @@
-"""What we issue, in the eyes of others: libraries' own verifiers, a real handshake."""
+"""What we issue, in the eyes of others: libraries' own verifiers, a real handshake. Level: pure."""
 
 import ssl
 import time

@@ -1,4 +1,4 @@
-"""Which texts make a certificate that can be shown, and what is trusted while another one takes over."""
+"""Which texts make a certificate that can be shown, and what is trusted while another one takes over. Level: pure."""
 
 import ssl
 import time

@@ -2,6 +2,8 @@
 
 The wall clock hangs on the loop's, which is virtual, and can be set, as when a machine was suspended; what happens to
 the Secret then makes everybody look at it. The same on a real control plane: `test_real_cluster.py`.
+
+Level: sandbox.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Secrets on a real control plane: races, rights, immutability, what kubectl does to them."""
+"""Secrets on a real control plane: races, rights, immutability, what kubectl does to them. Level: control plane."""
 
 import asyncio
 import base64

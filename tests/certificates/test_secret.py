@@ -1,4 +1,4 @@
-"""A Secret in cert-manager's layout, played by writing it; the server is the sandbox."""
+"""A Secret in cert-manager's layout, played by writing it; the server is the sandbox. Level: sandbox."""
 
 from collections.abc import AsyncIterator
 

@@ -1,5 +1,7 @@
 """What `helm template` makes of a chart, and what we make of it: the same objects, from the same templates, in the same
-order. The `helm` program is the oracle, and also the engine that stands in where the library does not load."""
+order. The `helm` program is the oracle, and also the engine that stands in where the library does not load.
+
+Level: pure."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Characters with a meaning of their own to Helm or YAML. `test_renderer.py` sends them through Helm."""
+"""Characters with a meaning of their own to Helm or YAML. `test_renderer.py` sends them through Helm. Level: pure."""
 
 import pytest
 from hypothesis import given

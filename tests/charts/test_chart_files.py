@@ -1,4 +1,4 @@
-"""Which files a chart consists of, what they tell, a module's CRDs, and a release's digest."""
+"""Which files a chart consists of, what they tell, a module's CRDs, and a release's digest. Level: pure."""
 
 import io
 import os

@@ -1,4 +1,6 @@
-"""What only a real cluster can tell: `lookup`, what Helm sees of API versions, what it writes into a release record."""
+"""What only a real cluster can tell: `lookup`, what Helm sees of API versions, what it writes into a release record.
+
+Level: control plane."""
 
 import base64
 import gzip

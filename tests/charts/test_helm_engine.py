@@ -1,4 +1,4 @@
-"""How templates are rewritten to see only the cluster's API versions; Helm's messages before and after."""
+"""How templates are rewritten to see only the cluster's API versions; Helm's messages before and after. Level: pure."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""Rendered texts as what a release is made of. `test_against_helm.py` compares the same with Helm."""
+"""Rendered texts as what a release is made of. `test_against_helm.py` compares the same with Helm. Level: pure."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Equal inputs have equal digests, whatever the order of keys; each other input has another."""
+"""Equal inputs have equal digests, whatever the order of keys; each other input has another. Level: pure."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Which variables a render worker gets: by name, and as the kernel shows them of a real worker."""
+"""Which variables a render worker gets: by name, and as the kernel shows them of a real worker. Level: pure."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The record of a chart, as far as files alone decide. `test_cluster.py` compares it with Helm's."""
+"""The record of a chart, as far as files alone decide. `test_cluster.py` compares it with Helm's. Level: pure."""
 
 from pathlib import Path
 

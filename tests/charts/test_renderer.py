@@ -1,4 +1,4 @@
-"""The renderer and its worker processes: what is rendered, and templates that never end."""
+"""The renderer and its worker processes: what is rendered, and templates that never end. Level: pure."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Commands about the program itself."""
+"""Commands about the program itself. Level: pure."""
 
 from pathlib import Path
 

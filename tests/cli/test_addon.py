@@ -1,4 +1,4 @@
-"""`hookrunner addon …` on files: what the commands print, and how they end."""
+"""`hookrunner addon …` on files: what the commands print, and how they end. Level: pure."""
 
 import re
 import subprocess

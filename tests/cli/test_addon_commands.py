@@ -1,4 +1,6 @@
-"""`hookrunner addon …` on a running hookrunner: which pages the commands ask for, what they print, how they end."""
+"""`hookrunner addon …` on a running hookrunner: which pages the commands ask for, what they print, how they end.
+
+Level: pure."""
 
 from pathlib import Path
 

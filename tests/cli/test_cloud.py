@@ -1,4 +1,4 @@
-"""`hookrunner cloud …`: how flags of upstream's manager are read, and what is printed."""
+"""`hookrunner cloud …`: how flags of upstream's manager are read, and what is printed. Level: sandbox."""
 
 import json
 import os

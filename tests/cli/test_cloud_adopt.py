@@ -1,4 +1,6 @@
-"""`hookrunner cloud adopt` on a sandbox: Nodes that joined without the kubelet's flag are shown, and tainted."""
+"""`hookrunner cloud adopt` on a sandbox: Nodes that joined without the kubelet's flag are shown, and tainted.
+
+Level: sandbox."""
 
 import json
 import threading

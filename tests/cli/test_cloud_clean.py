@@ -1,5 +1,7 @@
 """`hookrunner cloud clean` on a sandbox, as JSON: what would go, and what has gone. The rest is in `test_cloud.py` and
-`tests/cloud/takeover/test_cloud_cleaner.py`."""
+`tests/cloud/takeover/test_cloud_cleaner.py`.
+
+Level: sandbox."""
 
 import json
 from collections.abc import Iterator

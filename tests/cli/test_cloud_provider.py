@@ -1,4 +1,4 @@
-"""`hookrunner cloud check` and `cloud call`: a provider as its author sees it."""
+"""`hookrunner cloud check` and `cloud call`: a provider as its author sees it. Level: pure."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The debug commands against an endpoint that records its requests. Its answers: `tests/web`."""
+"""The debug commands against an endpoint that records its requests. Its answers: `tests/web`. Level: pure."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""`hook config`, `hook run`, `hook test` and `new hook` on the command line. What they do in detail: tests/testing."""
+"""`hook config`, `hook run`, `hook test` and `new hook` on the command line. What they do in detail: tests/testing.
+
+Level: sandbox."""
 
 import itertools
 import json

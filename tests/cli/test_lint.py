@@ -1,4 +1,4 @@
-"""The command: its arguments, what goes to which stream, and its exit codes."""
+"""The command: its arguments, what goes to which stream, and its exit codes. Level: pure."""
 
 import json
 from pathlib import Path

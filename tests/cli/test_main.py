@@ -1,4 +1,4 @@
-"""Exit codes, names and the price of the command line."""
+"""Exit codes, names and the price of the command line. Level: sandbox."""
 
 import subprocess
 import sys

@@ -1,4 +1,6 @@
-"""`hookrunner module …` and `global …`: requests to a running hookrunner, and answers from files without one."""
+"""`hookrunner module …` and `global …`: requests to a running hookrunner, and answers from files without one.
+
+Level: pure."""
 
 from pathlib import Path
 from typing import Any

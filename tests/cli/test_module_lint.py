@@ -1,4 +1,4 @@
-"""`hookrunner module lint`: exit codes and output formats. The findings: `tests/linting/modules`."""
+"""`hookrunner module lint`: exit codes and output formats. The findings: `tests/linting/modules`. Level: pure."""
 
 from pathlib import Path
 

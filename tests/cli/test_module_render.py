@@ -1,4 +1,4 @@
-"""`hookrunner module render`: of a running hookrunner, of files, and files compared with a cluster."""
+"""`hookrunner module render`: of a running hookrunner, of files, and files compared with a cluster. Level: sandbox."""
 
 import json
 from collections.abc import AsyncIterator

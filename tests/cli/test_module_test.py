@@ -1,4 +1,4 @@
-"""`hookrunner module test`: modules and their hooks in one run, reports, goldens."""
+"""`hookrunner module test`: modules and their hooks in one run, reports, goldens. Level: pure."""
 
 from pathlib import Path
 from xml.etree import ElementTree as Xml

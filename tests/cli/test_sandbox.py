@@ -1,4 +1,6 @@
-"""`hookrunner sandbox` as a user meets it: what it prints, where it can be reached, what it refuses, how it ends."""
+"""`hookrunner sandbox` as a user meets it: what it prints, where it can be reached, what it refuses, how it ends.
+
+Level: sandbox."""
 
 import asyncio
 import os

@@ -1,4 +1,6 @@
-"""`hookrunner sandbox` under load: many clients at once, some that do not read, and a kill during writes."""
+"""`hookrunner sandbox` under load: many clients at once, some that do not read, and a kill during writes.
+
+Level: sandbox."""
 
 import asyncio
 import itertools

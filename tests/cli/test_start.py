@@ -1,4 +1,4 @@
-"""How the flags of `start` reach the settings, and how it ends. What it runs: `tests/flows`."""
+"""How the flags of `start` reach the settings, and how it ends. What it runs: `tests/flows`. Level: sandbox."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Where a running hookrunner is asked about a unit."""
+"""Where a running hookrunner is asked about a unit. Level: pure."""
 
 import pytest
 

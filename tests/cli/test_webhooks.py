@@ -1,4 +1,4 @@
-"""`hookrunner webhooks …` on a real API server, after hookrunner has gone or while it runs."""
+"""`hookrunner webhooks …` on a real API server, after hookrunner has gone or while it runs. Level: control plane."""
 
 import asyncio
 import sys
@@ -32,7 +32,7 @@ def test_remove_deletes_everything_of_an_installation(installation: Installation
     assert (ended.code, ended.err) == (0, "")
     for kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
         assert f"{kind} {installation.name}: webhooks taken out\n" in ended.out
-    assert f"CustomResourceDefinition {installation.definition}: conversion taken out\n" in ended.out
+    assert f"CustomResourceDefinition {installation.definition_name}: conversion taken out\n" in ended.out
     assert installation.configurations() == []
     assert installation.conversion() == {"strategy": "None"}
     again = command("webhooks", "remove", *installation.flags)
@@ -76,7 +76,10 @@ def test_list_shows_every_registration_of_hookrunner(installation: Installation,
     service = f"Service {installation.namespace}/hooks"
     lines = command("webhooks", "list", flag).out
     assert f"ValidatingWebhookConfiguration {installation.name}\n  one.example.com Fail → {service}/hooks/one-" in lines
-    assert f"CustomResourceDefinition {installation.definition}\n  → {service}/{installation.definition}\n" in lines
+    assert (
+        f"CustomResourceDefinition {installation.definition_name}\n  → {service}/{installation.definition_name}\n"
+        in lines
+    )
     rows = orjson.loads(command("webhooks", "list", flag, "--output", "json").out)
     assert {
         "kind": "MutatingWebhookConfiguration",

@@ -1,4 +1,6 @@
-"""The cloud controller manager put together: on a sandbox, with the simulated cloud as a real process."""
+"""The cloud controller manager put together: on a sandbox, with the simulated cloud as a real process.
+
+Level: sandbox."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What the settings mean for each loop."""
+"""What the settings mean for each loop. Level: pure."""
 
 from dataclasses import replace
 from ipaddress import ip_network

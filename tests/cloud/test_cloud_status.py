@@ -1,4 +1,4 @@
-"""What is shown of the cloud controller manager."""
+"""What is shown of the cloud controller manager. Level: FakeApi."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

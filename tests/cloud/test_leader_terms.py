@@ -1,4 +1,4 @@
-"""Loops run for one term as the leader, and for what the provider has."""
+"""Loops run for one term as the leader, and for what the provider has. Level: pure."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

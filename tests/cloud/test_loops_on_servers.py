@@ -1,5 +1,7 @@
 """The cloud's loops before real API servers: what `tests/cloud/fake_api.py` only plays holds on the sandbox and on a
-control plane, for Services and routes with exactly the rights that `hookrunner cloud rbac` prints."""
+control plane, for Services and routes with exactly the rights that `hookrunner cloud rbac` prints.
+
+Level: control plane."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack

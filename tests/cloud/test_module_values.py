@@ -1,5 +1,7 @@
 """Values of the module against the flags that they become: each flag of the loops is a value, under its name and with
-its default, so that the chart passes only what is another."""
+its default, so that the chart passes only what is another.
+
+Level: pure."""
 
 import re
 from pathlib import Path

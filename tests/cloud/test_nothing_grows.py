@@ -1,6 +1,8 @@
 """Nodes and Services that come, fail and go leave nothing behind in the loops: no task, no object, in virtual time.
 
 The soak (`tests/cloud/scenarios/test_soak.py`) measures the memory of a process for minutes; here each object counts.
+
+Level: FakeApi.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The rights of the cloud controller manager, by what is on."""
+"""The rights of the cloud controller manager, by what is on. Level: pure."""
 
 from hookrunner.cloud.rights import RIGHTS, rights_of, to_manifests
 from hookrunner.settings import load

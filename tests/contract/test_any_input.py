@@ -1,4 +1,4 @@
-"""Any output of a hook is parsed, or refused with a message; no other result is possible."""
+"""Any output of a hook is parsed, or refused with a message; no other result is possible. Level: pure."""
 
 import functools
 from collections.abc import Callable

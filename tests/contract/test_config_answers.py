@@ -1,6 +1,8 @@
 """The promise to hook authors: what `--config` may say, what it means, and the errors about what it must not say.
 
 Expected values leave defaults out; the defaults themselves are in tests/hooks/config/test_v1.py.
+
+Level: pure.
 """
 
 import json

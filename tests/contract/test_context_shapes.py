@@ -1,4 +1,4 @@
-"""The promise to hook authors: the JSON that a hook reads, for every kind of context (docs/hooks.md)."""
+"""The promise to hook authors: the JSON that a hook reads, for every kind of context (docs/hooks.md). Level: pure."""
 
 import json
 

@@ -1,5 +1,7 @@
 """No error quotes a value: documents of every form with a marker in each value are refused, and neither the error nor
 the log has the marker. What is named are keys, kinds, and names of objects, bindings and metrics.
+
+Level: pure.
 """
 
 import json

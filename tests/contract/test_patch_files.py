@@ -1,4 +1,4 @@
-"""The promise to hook authors: what a patch file may say, and the errors about what it must not say."""
+"""The promise to hook authors: what a patch file may say, and the errors about what it must not say. Level: pure."""
 
 import json
 

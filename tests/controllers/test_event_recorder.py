@@ -1,4 +1,4 @@
-"""Events as an API server gets them: gathered, counted, and never waited for."""
+"""Events as an API server gets them: gathered, counted, and never waited for. Level: FakeApi."""
 
 import asyncio
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Who leads, in virtual time; `test_two_replicas_never_lead_at_once` is the property that all the rest serves. There is
-no I/O, so a few idle cycles of the loop are enough."""
+no I/O, so a few idle cycles of the loop are enough.
+
+Level: FakeApi."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Decisions about a Lease, as tables."""
+"""Decisions about a Lease, as tables. Level: pure."""
 
 from typing import Any
 

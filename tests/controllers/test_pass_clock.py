@@ -1,4 +1,4 @@
-"""Passes of loops: at common times, never too close, and none after a stop; in virtual time."""
+"""Passes of loops: at common times, never too close, and none after a stop; in virtual time. Level: pure."""
 
 import asyncio
 from itertools import pairwise

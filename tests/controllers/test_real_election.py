@@ -1,4 +1,6 @@
-"""Leader election on the real API server, also through the fault proxy: the joints that virtual time leaves out."""
+"""Leader election on the real API server, also through the fault proxy: the joints that virtual time leaves out.
+
+Level: control plane."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Several replicas of a program that elects no leader for hooks and modules."""
+"""Several replicas of a program that elects no leader for hooks and modules. Level: pure."""
 
 import asyncio
 import sys

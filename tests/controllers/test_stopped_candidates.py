@@ -1,6 +1,8 @@
 """A candidate that is stopped while it takes the Lease gives it back, in virtual time: no other waits for 15 s.
 
 Each request takes 0.2 s to the server and 0.2 s back, where a test does not say otherwise.
+
+Level: FakeApi.
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""The rules of the work queue, in virtual time. There is no I/O, so a few idle cycles of the loop are enough."""
+"""The rules of the work queue, in virtual time. There is no I/O, so a few idle cycles of the loop are enough.
+
+Level: pure."""
 
 import asyncio
 import random

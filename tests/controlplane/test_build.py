@@ -1,4 +1,6 @@
-"""Finding and building: the order of places, the key, the cache that is whole or absent, and the wheels."""
+"""Finding and building: the order of places, the key, the cache that is whole or absent, and the wheels.
+
+Level: pure."""
 
 import re
 import subprocess

@@ -1,4 +1,6 @@
-"""The cluster that tests get: controllers work, rights are enforced, tokens end, compaction gives a true 410."""
+"""The cluster that tests get: controllers work, rights are enforced, tokens end, compaction gives a true 410.
+
+Level: control plane."""
 
 import json
 import ssl

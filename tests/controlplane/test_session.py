@@ -1,4 +1,6 @@
-"""`python -m tests.controlplane` and the session that shares it: one line, one cluster, and nothing left behind."""
+"""`python -m tests.controlplane` and the session that shares it: one line, one cluster, and nothing left behind.
+
+Level: control plane."""
 
 import os
 import select

@@ -1,4 +1,6 @@
-"""The rounds of the converge in virtual time: their steps, what interrupts them, and what no failure loses."""
+"""The rounds of the converge in virtual time: their steps, what interrupts them, and what no failure loses.
+
+Level: pure."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

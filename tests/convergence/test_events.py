@@ -1,4 +1,4 @@
-"""Notices of modules and instances as Events: what they are about, and what they say."""
+"""Notices of modules and instances as Events: what they are about, and what they say. Level: FakeApi."""
 
 import asyncio
 from collections.abc import AsyncIterator

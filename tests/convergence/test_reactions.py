@@ -1,4 +1,4 @@
-"""What causes a round, a turn or a run of a module, and what causes nothing."""
+"""What causes a round, a turn or a run of a module, and what causes nothing. Level: pure."""
 
 import asyncio
 import time

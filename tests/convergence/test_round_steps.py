@@ -1,4 +1,6 @@
-"""What a round does beside running hooks and modules, and that one module's failure keeps no other from it."""
+"""What a round does beside running hooks and modules, and that one module's failure keeps no other from it.
+
+Level: pure."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
 """In which order modules run in a round and between rounds, in virtual time: the order of weights, gates and
-requirements among modules that are new, that were ready before, that fail and that hang."""
+requirements among modules that are new, that were ready before, that fail and that hang.
+
+Level: FakeCluster."""
 
 import asyncio
 

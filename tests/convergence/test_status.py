@@ -1,4 +1,4 @@
-"""What is shown of a busy module, and when that is trouble."""
+"""What is shown of a busy module, and when that is trouble. Level: pure."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""When modules are given their turns, in a round and between rounds, in virtual time."""
+"""When modules are given their turns, in a round and between rounds, in virtual time. Level: pure."""
 
 import asyncio
 from collections.abc import AsyncIterator

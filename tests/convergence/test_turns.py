@@ -1,4 +1,4 @@
-"""Whose turn it is, from the states of modules alone."""
+"""Whose turn it is, from the states of modules alone. Level: pure."""
 
 from collections.abc import Callable
 

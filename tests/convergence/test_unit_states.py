@@ -1,5 +1,7 @@
 """Instances of addons among the states: beside the modules, added and removed while those stay; each reader of changes
-sees each unit that has changed, once."""
+sees each unit that has changed, once.
+
+Level: pure."""
 
 import asyncio
 import gc

@@ -1,4 +1,6 @@
-"""Instances of addons as units: they run outside of the chain of weights, come and go, and leave nothing behind."""
+"""Instances of addons as units: they run outside of the chain of weights, come and go, and leave nothing behind.
+
+Level: FakeApi."""
 
 import asyncio
 import gc

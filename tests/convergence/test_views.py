@@ -1,4 +1,4 @@
-"""What the debug endpoint shows of any unit, where it is not what the unit's own rooms return."""
+"""What the debug endpoint shows of any unit, where it is not what the unit's own rooms return. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which operations a retry sends again; their meaning is for tests/kube/test_objects.py."""
+"""Which operations a retry sends again; their meaning is for tests/kube/test_objects.py. Level: sandbox."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What metrics say when bindings cannot be enabled at once."""
+"""What metrics say when bindings cannot be enabled at once. Level: sandbox."""
 
 from dataclasses import replace
 

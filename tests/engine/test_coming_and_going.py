@@ -1,4 +1,4 @@
-"""Hooks that come and go while the engine runs."""
+"""Hooks that come and go while the engine runs. Level: sandbox."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Events become orders: pure, by tables."""
+"""Events become orders: pure, by tables. Level: pure."""
 
 from pathlib import Path
 

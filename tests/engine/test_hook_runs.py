@@ -1,6 +1,8 @@
 """Hook runs in an engine: real processes, a fake cluster.
 
 Not here: queues by themselves (test_queues.py), the real API server (tests/flows).
+
+Level: sandbox.
 """
 
 import json

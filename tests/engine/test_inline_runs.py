@@ -1,4 +1,4 @@
-"""Runs that go into no queue: what they wait for themselves. What they do: `tests/convergence/runs`."""
+"""Runs that go into no queue: what they wait for themselves. What they do: `tests/convergence/runs`. Level: sandbox."""
 
 import asyncio
 from dataclasses import replace

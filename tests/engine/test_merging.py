@@ -1,4 +1,6 @@
-"""What a queue does while it is held up for long: it merges runs, keeps every context in order, and stays cheap."""
+"""What a queue does while it is held up for long: it merges runs, keeps every context in order, and stays cheap.
+
+Level: pure."""
 
 import pytest
 from hypothesis import given

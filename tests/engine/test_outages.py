@@ -1,4 +1,4 @@
-"""Tasks that failed while the API server was away are tried again when it is back."""
+"""Tasks that failed while the API server was away are tried again when it is back. Level: pure."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""For how long a dump says that a task has been running. What else it shows: test_queues.py."""
+"""For how long a dump says that a task has been running. What else it shows: test_queues.py. Level: pure."""
 
 from collections.abc import Sequence
 

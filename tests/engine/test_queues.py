@@ -1,6 +1,8 @@
 """Queues: which task is next, what is merged, how long a failure waits.
 
 Not here: what a task does (test_hook_runs.py), whole programs (tests/flows).
+
+Level: pure.
 """
 
 import asyncio

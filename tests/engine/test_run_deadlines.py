@@ -1,4 +1,4 @@
-"""Runs of hooks are bounded while their module is deleted."""
+"""Runs of hooks are bounded while their module is deleted. Level: pure."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""May a run start now: snapshots and rate limits, in virtual time. Queues ask in test_queues.py."""
+"""May a run start now: snapshots and rate limits, in virtual time. Queues ask in test_queues.py. Level: pure."""
 
 import asyncio
 from dataclasses import dataclass, replace

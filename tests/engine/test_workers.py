@@ -1,4 +1,4 @@
-"""All queues with their workers, in virtual time: how they end. What a queue does: test_queues.py."""
+"""All queues with their workers, in virtual time: how they end. What a queue does: test_queues.py. Level: pure."""
 
 import asyncio
 import io

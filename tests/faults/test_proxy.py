@@ -1,4 +1,6 @@
-"""The fault proxy in front of the real API server: each fault does what it says, and only where it matches."""
+"""The fault proxy in front of the real API server: each fault does what it says, and only where it matches.
+
+Level: control plane."""
 
 import asyncio
 import json

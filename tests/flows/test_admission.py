@@ -1,4 +1,4 @@
-"""Admission hooks behind the real API server, and what `kubectl` shows of their verdicts."""
+"""Admission hooks behind the real API server, and what `kubectl` shows of their verdicts. Level: control plane."""
 
 import asyncio
 import json

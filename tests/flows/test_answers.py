@@ -1,4 +1,4 @@
-"""What hooks answer: each operation on objects, metrics, and what mistakes in them lead to."""
+"""What hooks answer: each operation on objects, metrics, and what mistakes in them lead to. Level: control plane."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""A hook that misbehaves harms only itself: others go on, and the log says which hook and why."""
+"""A hook that misbehaves harms only itself: others go on, and the log says which hook and why. Level: control plane."""
 
 from pathlib import Path
 

@@ -1,6 +1,8 @@
 """Certificates are replaced under twenty requests a second, at night a hundred, and no request fails.
 
 Each exchange is one of the CA as well, which clients have to trust before they meet it.
+
+Level: control plane.
 """
 
 import asyncio

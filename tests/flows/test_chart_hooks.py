@@ -1,5 +1,7 @@
 """Hooks of the chart, alone and beside modules, under each name of the program: the rendered container is started as a
-process, with its image's directories, variables and working directory below a directory of the test."""
+process, with its image's directories, variables and working directory below a directory of the test.
+
+Level: sandbox."""
 
 import asyncio
 import os

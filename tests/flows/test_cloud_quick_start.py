@@ -1,5 +1,7 @@
 """The first pages of docs/cloud.md, as they stand there: a simulated cloud, in two terminals; and a provider of one's
-own, on a real control plane, in an empty directory."""
+own, on a real control plane, in an empty directory.
+
+Level: control plane."""
 
 import asyncio
 import os

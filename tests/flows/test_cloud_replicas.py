@@ -1,6 +1,8 @@
 """Two replicas of the cloud controller manager on a real API server: one acts, while the other only runs its hook;
 the other does when that one ends, also in the middle of a call; the Job of the module that cleans up takes over from
-both."""
+both.
+
+Level: control plane."""
 
 import os
 import sys

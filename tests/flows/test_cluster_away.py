@@ -1,4 +1,6 @@
-"""The API server is down at the start, goes down later, refuses the token, or grants rights and serves kinds late."""
+"""The API server is down at the start, goes down later, refuses the token, or grants rights and serves kinds late.
+
+Level: control plane."""
 
 import asyncio
 

@@ -2,6 +2,8 @@
 plane. A new command without a case fails, unless it is in `OFFLINE`.
 
 The sandbox is not enough: `addon abandon` worked there, and ended with a traceback on every real API server.
+
+Level: control plane.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Groups, snapshots, filters and v0: the contexts that a hook reads, with the whole program in between."""
+"""Groups, snapshots, filters and v0: the contexts that a hook reads, with the whole program in between.
+
+Level: control plane."""
 
 from typing import Any
 

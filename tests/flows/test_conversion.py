@@ -1,4 +1,4 @@
-"""Conversion hooks behind the real API server, for every kind of request."""
+"""Conversion hooks behind the real API server, for every kind of request. Level: control plane."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""A full disk, a deleted hook, a kill during a run, truncated answers: reported, and repaired without a restart."""
+"""A full disk, a deleted hook, a kill during a run, truncated answers: reported, and repaired without a restart.
+
+Level: control plane."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Many objects, schedules and runs: all work is done, and no memory, file or process piles up."""
+"""Many objects, schedules and runs: all work is done, and no memory, file or process piles up. Level: control plane."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Bindings whose namespaces are chosen by label, while namespaces come, go and change labels."""
+"""Bindings whose namespaces are chosen by label, while namespaces come, go and change labels. Level: control plane."""
 
 from tests.controlplane.cluster import Cluster
 from tests.flows.conftest import Start

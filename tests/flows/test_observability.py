@@ -1,4 +1,4 @@
-"""What hookrunner shows its users: metrics, readiness, logs, and the debug commands."""
+"""What hookrunner shows its users: metrics, readiness, logs, and the debug commands. Level: control plane."""
 
 import json
 import re

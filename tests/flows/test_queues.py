@@ -1,4 +1,4 @@
-"""Order, retries, merging and parallel queues as hooks see them."""
+"""Order, retries, merging and parallel queues as hooks see them. Level: control plane."""
 
 import asyncio
 import re

@@ -1,4 +1,6 @@
-"""The first command of docs/quickstart.md, as it stands there, where PATH has Python and nothing else."""
+"""The first command of docs/quickstart.md, as it stands there, where PATH has Python and nothing else.
+
+Level: sandbox."""
 
 import asyncio
 import os

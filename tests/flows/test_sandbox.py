@@ -1,4 +1,6 @@
-"""An operator on the sandbox: each kind of binding, and bad days, which `/_sandbox` and `kill -9` bring."""
+"""An operator on the sandbox: each kind of binding, and bad days, which `/_sandbox` and `kill -9` bring.
+
+Level: sandbox."""
 
 import itertools
 import json

@@ -1,5 +1,7 @@
 """The hooks that ship with the project, as a newcomer runs them: all of them together, on the demo's objects, changed
 by a real kubectl; on a real API server and on the sandbox. What each does in detail: the test cases beside the hooks.
+
+Level: control plane.
 """
 
 import asyncio

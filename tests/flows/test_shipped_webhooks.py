@@ -1,4 +1,4 @@
-"""The hooks in webhooks/, asked by a real API server, as their README says to try them."""
+"""The hooks in webhooks/, asked by a real API server, as their README says to try them. Level: control plane."""
 
 import asyncio
 from pathlib import Path

@@ -1,5 +1,7 @@
 """SIGTERM and Ctrl-C: an idle program ends at once, a running hook may finish and its answer counts, and nothing stays
-behind (docs/operations.md)."""
+behind (docs/operations.md).
+
+Level: control plane."""
 
 from signal import SIGINT, SIGTERM
 

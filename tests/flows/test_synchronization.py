@@ -1,4 +1,4 @@
-"""Existing objects come first, as one Synchronization per binding; then each event comes once."""
+"""Existing objects come first, as one Synchronization per binding; then each event comes once. Level: control plane."""
 
 from tests.flows.conftest import Start
 from tests.flows.objects import ConfigMaps

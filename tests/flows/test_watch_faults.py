@@ -1,4 +1,6 @@
-"""Watches that stall, break off or come back too late, on the real API server behind the fault proxy."""
+"""Watches that stall, break off or come back too late, on the real API server behind the fault proxy.
+
+Level: control plane."""
 
 import asyncio
 import random

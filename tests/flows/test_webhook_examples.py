@@ -1,5 +1,7 @@
 """docs/webhooks.md on a real API server: its files are applied, its hooks answer, and its `kubectl` commands print what
-the page shows. Each run has a group of its own in place of `stable.example.com`: others use the cluster too."""
+the page shows. Each run has a group of its own in place of `stable.example.com`: others use the cluster too.
+
+Level: control plane."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What happens to reviews when something is away, missing, forbidden or shutting down."""
+"""What happens to reviews when something is away, missing, forbidden or shutting down. Level: control plane."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Asking all hooks for their configurations. What an answer means is tested in config/."""
+"""Asking all hooks for their configurations. What an answer means is tested in config/. Level: pure."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Hooks of modules and global ones, asked for their configurations."""
+"""Hooks of modules and global ones, asked for their configurations. Level: pure."""
 
 from dataclasses import replace
 from pathlib import Path

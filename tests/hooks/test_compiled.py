@@ -1,4 +1,4 @@
-"""Which Go sources are hooks that are compiled into a program, and what is said of the others."""
+"""Which Go sources are hooks that are compiled into a program, and what is said of the others. Level: pure."""
 
 from pathlib import Path
 

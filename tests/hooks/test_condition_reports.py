@@ -1,4 +1,4 @@
-"""The file behind CONDITIONS_PATH."""
+"""The file behind CONDITIONS_PATH. Level: pure."""
 
 from dataclasses import replace
 

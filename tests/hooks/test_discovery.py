@@ -1,4 +1,4 @@
-"""Which files are hooks. What they answer is tested in test_catalog.py."""
+"""Which files are hooks. What they answer is tested in test_catalog.py. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which kind of hook a file is taken for by tools that only know where it is."""
+"""Which kind of hook a file is taken for by tools that only know where it is. Level: pure."""
 
 from pathlib import Path
 

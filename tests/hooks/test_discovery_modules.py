@@ -1,4 +1,4 @@
-"""Which files of a module are its hooks, and which are global hooks."""
+"""Which files of a module are its hooks, and which are global hooks. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""JSON first, YAML where it is not JSON."""
+"""JSON first, YAML where it is not JSON. Level: pure."""
 
 import orjson
 import pytest

@@ -1,4 +1,6 @@
-"""Metrics files as operations, or as every problem in them. What becomes of metrics is tested in tests/metrics."""
+"""Metrics files as operations, or as every problem in them. What becomes of metrics is tested in tests/metrics.
+
+Level: pure."""
 
 from typing import Any
 

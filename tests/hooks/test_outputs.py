@@ -1,4 +1,6 @@
-"""Files of a run as an answer. What is in patch and metrics files: test_patches.py, test_metric_operations.py."""
+"""Files of a run as an answer. What is in patch and metrics files: test_patches.py, test_metric_operations.py.
+
+Level: pure."""
 
 from dataclasses import replace
 from pathlib import Path

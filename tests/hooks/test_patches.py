@@ -1,4 +1,4 @@
-"""Patch files as operations, or as the error that names the document. Whole files: tests/contract."""
+"""Patch files as operations, or as the error that names the document. Whole files: tests/contract. Level: pure."""
 
 from typing import Any
 

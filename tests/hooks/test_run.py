@@ -1,4 +1,4 @@
-"""One run of a real executable: what it sees, how it ends, what comes back."""
+"""One run of a real executable: what it sees, how it ends, what comes back. Level: pure."""
 
 import asyncio
 import os

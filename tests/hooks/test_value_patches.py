@@ -1,5 +1,7 @@
 """Patch files of values: what is read. Who may change what is tested in
-tests/values/test_patches.py."""
+tests/values/test_patches.py.
+
+Level: pure."""
 
 import pytest
 

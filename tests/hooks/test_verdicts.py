@@ -1,4 +1,4 @@
-"""What response files may contain, and the errors of others."""
+"""What response files may contain, and the errors of others. Level: pure."""
 
 import base64
 from typing import Any

@@ -1,4 +1,4 @@
-"""The files and variables of one run."""
+"""The files and variables of one run. Level: pure."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Which objects are watched for an instance, and when that is decided, in virtual time."""
+"""Which objects are watched for an instance, and when that is decided, in virtual time. Level: pure."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable

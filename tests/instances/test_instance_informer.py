@@ -1,4 +1,4 @@
-"""Which changes of an instance are news."""
+"""Which changes of an instance are news. Level: FakeCluster."""
 
 import asyncio
 from collections.abc import AsyncIterator

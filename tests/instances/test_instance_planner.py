@@ -1,4 +1,6 @@
-"""What a run of an instance begins with, what its release is made from, and how a run's failure is kept."""
+"""What a run of an instance begins with, what its release is made from, and how a run's failure is kept.
+
+Level: FakeApi."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which instances have units, and when they run."""
+"""Which instances have units, and when they run. Level: FakeCluster."""
 
 import asyncio
 

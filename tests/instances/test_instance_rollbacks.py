@@ -1,4 +1,4 @@
-"""When an instance goes back to the version that worked last, in virtual time."""
+"""When an instance goes back to the version that worked last, in virtual time. Level: pure."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which package an instance gets, and when its source is asked."""
+"""Which package an instance gets, and when its source is asked. Level: pure."""
 
 import shutil
 from collections.abc import AsyncIterator

@@ -1,4 +1,6 @@
-"""What makes sure that nothing is left of instances: the finalizer, and the purge of those that vanished."""
+"""What makes sure that nothing is left of instances: the finalizer, and the purge of those that vanished.
+
+Level: pure."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""When a rollout is given up, and when the end of its time is noticed, in virtual time."""
+"""When a rollout is given up, and when the end of its time is noticed, in virtual time. Level: pure."""
 
 import asyncio
 from dataclasses import replace

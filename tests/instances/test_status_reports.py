@@ -1,4 +1,6 @@
-"""What the status of an instance says as it runs, from the unit and the health of its objects, in virtual time."""
+"""What the status of an instance says as it runs, from the unit and the health of its objects, in virtual time.
+
+Level: FakeCluster."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Statuses as an API server gets them: at once, then in batches, and never twice the same."""
+"""Statuses as an API server gets them: at once, then in batches, and never twice the same. Level: pure."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,6 +1,8 @@
 """Simple programs equal libjq: random programs of the grammar on random JSON, the outcome compared, errors with errors.
 
 libjq runs in this process here, wrapped as a worker wraps it. What is not simple is tested in test_syntax.py.
+
+Level: pure.
 """
 
 import functools

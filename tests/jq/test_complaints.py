@@ -1,4 +1,4 @@
-"""libjq's messages, before and after."""
+"""libjq's messages, before and after. Level: pure."""
 
 import jq
 import pytest

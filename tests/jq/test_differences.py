@@ -3,6 +3,8 @@
 gojq's side was observed by running its command, and for what the command adds to the language (`input`, `debug`,
 `stderr`, `input_filename`) it is shell-operator's documentation. `refused` is `BadFilter` when the hook is loaded,
 `fails` a failed filter on that object; everything else is the result.
+
+Level: pure.
 """
 
 from typing import Any

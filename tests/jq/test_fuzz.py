@@ -1,6 +1,8 @@
 """A bad jq program never takes the operator down. Ten thousand texts are compiled at night, a part of them by day. The
 process survives by being asked once more, and each text is a filter or a `BadFilter`, nothing else. The seed is fixed:
 a failure can be repeated.
+
+Level: pure.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""jq's total order, pair by pair; test_compiler.py compares it with libjq."""
+"""jq's total order, pair by pair; test_compiler.py compares it with libjq. Level: pure."""
 
 from itertools import combinations
 from typing import Any

@@ -1,4 +1,4 @@
-"""Workers come when needed, go when idle, and are replaced when lost."""
+"""Workers come when needed, go when idle, and are replaced when lost. Level: pure."""
 
 import asyncio
 import os

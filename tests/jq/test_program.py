@@ -1,4 +1,6 @@
-"""The public face: results, errors and what a filter can harm: itself alone. Workers are real processes."""
+"""The public face: results, errors and what a filter can harm: itself alone. Workers are real processes.
+
+Level: pure."""
 
 from collections.abc import AsyncIterator
 from typing import Any

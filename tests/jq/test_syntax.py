@@ -1,4 +1,4 @@
-"""Which programs run in this process, and that every other text is left to libjq, whatever it is."""
+"""Which programs run in this process, and that every other text is left to libjq, whatever it is. Level: pure."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Outages, pauses between attempts, and rate limits: in virtual time, without a server."""
+"""Outages, pauses between attempts, and rate limits: in virtual time, without a server. Level: pure."""
 
 import asyncio
 import time

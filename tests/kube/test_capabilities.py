@@ -1,4 +1,4 @@
-"""What the cluster serves, for charts that ask."""
+"""What the cluster serves, for charts that ask. Level: sandbox."""
 
 import asyncio
 from collections.abc import AsyncGenerator

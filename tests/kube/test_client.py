@@ -1,4 +1,4 @@
-"""One request and its answer: errors, repetitions, credentials, streams."""
+"""One request and its answer: errors, repetitions, credentials, streams. Level: sandbox."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,6 @@
-"""Which cluster processes see that hookrunner starts: environments, and the directory of a kubeconfig made for them."""
+"""Which cluster processes see that hookrunner starts: environments, and the directory of a kubeconfig made for them.
+
+Level: pure."""
 
 import os
 import stat

@@ -1,5 +1,5 @@
 """Ways to name a cluster, each through a child process, and how credentials are renewed. The child is forked, with the
-same work as an executed one: `tests/test_launcher.py` compares them."""
+same work as an executed one: `tests/test_launcher.py` compares them. Level: pure."""
 
 import asyncio
 import json

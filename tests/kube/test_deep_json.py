@@ -1,4 +1,4 @@
-"""JSON that is nested deeper than orjson reads."""
+"""JSON that is nested deeper than orjson reads. Level: pure."""
 
 import orjson
 import pytest

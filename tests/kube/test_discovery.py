@@ -1,4 +1,6 @@
-"""Which resource a kind means, with and without aggregated discovery, and how often the server is asked."""
+"""Which resource a kind means, with and without aggregated discovery, and how often the server is asked.
+
+Level: sandbox."""
 
 import asyncio
 import re

@@ -1,4 +1,6 @@
-"""The informer: whatever a watch reports, its reader ends with what the cluster has, and gets each change once."""
+"""The informer: whatever a watch reports, its reader ends with what the cluster has, and gets each change once.
+
+Level: pure."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias

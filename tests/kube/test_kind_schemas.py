@@ -1,4 +1,4 @@
-"""Schemas of kinds from the API server's own documents, of any shape and size."""
+"""Schemas of kinds from the API server's own documents, of any shape and size. Level: pure."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

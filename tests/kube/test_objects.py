@@ -1,4 +1,6 @@
-"""Object operations on the real API server; those that need a look at requests, a rival or other time, on a sandbox."""
+"""Object operations on the real API server; those that need a look at requests, a rival or other time, on a sandbox.
+
+Level: control plane."""
 
 import asyncio
 from collections.abc import AsyncIterator

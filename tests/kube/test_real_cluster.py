@@ -1,4 +1,6 @@
-"""The room against the real API server, some of it through the fault proxy: the sandbox only imitates this."""
+"""The room against the real API server, some of it through the fault proxy: the sandbox only imitates this.
+
+Level: control plane."""
 
 import asyncio
 from collections.abc import AsyncIterator

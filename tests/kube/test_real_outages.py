@@ -1,6 +1,8 @@
 """Outages of a real API server: after its return no watch waits for pauses that grew meanwhile.
 
 Pauses are counted as they are asked for, not as they pass: a busy machine makes no difference.
+
+Level: control plane.
 """
 
 import asyncio

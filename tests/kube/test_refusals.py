@@ -1,4 +1,4 @@
-"""Values are removed from the API server's refusals."""
+"""Values are removed from the API server's refusals. Level: pure."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Messages when a cluster refuses our credentials, or cannot be reached: which server, credentials, what to do."""
+"""Messages when a cluster refuses our credentials, or cannot be reached: which server, credentials, what to do.
+
+Level: pure."""
 
 import asyncio
 import ssl

@@ -1,4 +1,6 @@
-"""Operations of hooks on an object that another client writes between our reading and writing, on a sandbox."""
+"""Operations of hooks on an object that another client writes between our reading and writing, on a sandbox.
+
+Level: sandbox."""
 
 import pytest
 

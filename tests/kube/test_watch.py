@@ -1,6 +1,8 @@
 """Watches against a sandbox with faults, in virtual time: their reports are complete, whatever happens.
 
 What a snapshot makes of a repeated list is tested in `tests/sources`.
+
+Level: sandbox.
 """
 
 import asyncio

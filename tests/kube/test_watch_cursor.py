@@ -1,4 +1,4 @@
-"""Lines of a watch as reports."""
+"""Lines of a watch as reports. Level: pure."""
 
 from hookrunner.kube.watch_cursor import WatchCursor
 from hookrunner.model.events import ObjectSeen

@@ -1,5 +1,7 @@
 """Watches while the API server is away and after its return, in virtual time: pauses that grew meanwhile delay
-nothing."""
+nothing.
+
+Level: sandbox."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

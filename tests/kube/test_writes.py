@@ -1,4 +1,4 @@
-"""Requests about objects as they are sent: what is in them, and how long a deletion is awaited."""
+"""Requests about objects as they are sent: what is in them, and how long a deletion is awaited. Level: pure."""
 
 import asyncio
 import re

@@ -1,6 +1,8 @@
 """Client programs as people use them, on a sandbox in another process: the `kubernetes` package and helm.
 
 What both servers must do alike for the package is in `contract/test_python_client.py`; here is what else it can do.
+
+Level: sandbox.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Faults on demand, by Python and by HTTP: each does what it says, so often as it says, and goes away again."""
+"""Faults on demand, by Python and by HTTP: each does what it says, so often as it says, and goes away again.
+
+Level: sandbox."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,6 @@
-"""Whatever a client sends is answered as the API answers it: never 500, never a crash, and nothing is kept of it."""
+"""Whatever a client sends is answered as the API answers it: never 500, never a crash, and nothing is kept of it.
+
+Level: sandbox."""
 
 import asyncio
 import gzip

@@ -1,4 +1,6 @@
-"""Numbers of thousands of digits, and what only Python takes for digits, are refused or kept, and are no bug."""
+"""Numbers of thousands of digits, and what only Python takes for digits, are refused or kept, and are no bug.
+
+Level: sandbox."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Objects survive a restart in a file; bad files are refused, and nothing is half written."""
+"""Objects survive a restart in a file; bad files are refused, and nothing is half written. Level: sandbox."""
 
 import asyncio
 import signal

@@ -1,4 +1,6 @@
-"""Built-in kinds: what the data says, that a real API server says the same, and that unused data costs nothing."""
+"""Built-in kinds: what the data says, that a real API server says the same, and that unused data costs nothing.
+
+Level: control plane."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""`python -m kubesandbox`: what it prints, what it refuses."""
+"""`python -m kubesandbox`: what it prints, what it refuses. Level: sandbox."""
 
 import asyncio
 import sys

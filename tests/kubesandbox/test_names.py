@@ -1,4 +1,4 @@
-"""Syntax of names: what is taken and what is refused."""
+"""Syntax of names: what is taken and what is refused. Level: pure."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Recorded answers: found by their question, compared with new ones, written only when they differ."""
+"""Recorded answers: found by their question, compared with new ones, written only when they differ. Level: pure."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The parts put together: what only all of them do."""
+"""The parts put together: what only all of them do. Level: sandbox."""
 
 import asyncio
 from dataclasses import replace

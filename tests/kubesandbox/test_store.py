@@ -1,4 +1,4 @@
-"""Revisions, history and compaction: what etcd promises and watches rest on."""
+"""Revisions, history and compaction: what etcd promises and watches rest on. Level: pure."""
 
 import asyncio
 from itertools import count

@@ -1,4 +1,4 @@
-"""Fields that a custom kind does not have, by the definition that lies beside its objects."""
+"""Fields that a custom kind does not have, by the definition that lies beside its objects. Level: pure."""
 
 from copy import deepcopy
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sets of paths obey the laws of sets; the oracle is Python's own `set` of tuples."""
+"""Sets of paths obey the laws of sets; the oracle is Python's own `set` of tuples. Level: pure."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Who has sent a request, by its headers."""
+"""Who has sent a request, by its headers. Level: pure."""
 
 import pytest
 

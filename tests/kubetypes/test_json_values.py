@@ -1,4 +1,4 @@
-"""JSON that is kept takes the memory of its length; what is read can be written again."""
+"""JSON that is kept takes the memory of its length; what is read can be written again. Level: pure."""
 
 import tracemalloc
 

@@ -1,4 +1,6 @@
-"""`matchConditions` as the API server evaluates them: the same requests are left out, called for, refused."""
+"""`matchConditions` as the API server evaluates them: the same requests are left out, called for, refused.
+
+Level: control plane."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Built-in kinds without a cluster: names, scopes and schemas."""
+"""Built-in kinds without a cluster: names, scopes and schemas. Level: pure."""
 
 from kubetypes.openapi import builtin_kinds
 from kubetypes.openapi.documents import kind_schema

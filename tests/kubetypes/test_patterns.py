@@ -1,4 +1,4 @@
-"""Patterns in Go's dialect. What is expected was asked of Go 1.26."""
+"""Patterns in Go's dialect. What is expected was asked of Go 1.26. Level: pure."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Quantities without a cluster, a few of each family. `tests/kubesandbox/builtin` asks a real API server."""
+"""Quantities without a cluster, a few of each family. `tests/kubesandbox/builtin` asks a real API server.
+
+Level: pure."""
 
 from fractions import Fraction
 

@@ -1,5 +1,7 @@
 """Requirements of selectors: what they say of objects, and how they are written. The sandbox's tests compare what is
-selected with a real API server."""
+selected with a real API server.
+
+Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Fields that a built-in kind does not have."""
+"""Fields that a built-in kind does not have. Level: pure."""
 
 from typing import Any
 

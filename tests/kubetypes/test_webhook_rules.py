@@ -1,4 +1,4 @@
-"""Which part of a webhook's rule leaves a request out."""
+"""Which part of a webhook's rule leaves a request out. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What YAML text means to a Kubernetes user. Which texts are YAML at all is the library's business."""
+"""What YAML text means to a Kubernetes user. Which texts are YAML at all is the library's business. Level: pure."""
 
 import pytest
 

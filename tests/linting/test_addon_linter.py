@@ -1,4 +1,4 @@
-"""Findings about addons: each code on an addon with just this mistake, none on a correct one."""
+"""Findings about addons: each code on an addon with just this mistake, none on a correct one. Level: pure."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""No text makes a check fail or take long, hooks come from outside, and some are large."""
+"""No text makes a check fail or take long, hooks come from outside, and some are large. Level: pure."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""When contexts of different bindings can be combined in one run. Findings about texts: test_samples.py."""
+"""When contexts of different bindings can be combined in one run. Findings about texts: test_samples.py.
+
+Level: pure."""
 
 from hookrunner.linting.context_checks import may_combine
 from hookrunner.model.bindings import Change, HookConfig, Kubernetes, Schedule

@@ -1,4 +1,4 @@
-"""docs/lint.md has a section for each code, and its examples are what they say."""
+"""docs/lint.md has a section for each code, and its examples are what they say. Level: pure."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How one finding is printed in each format."""
+"""How one finding is printed in each format. Level: pure."""
 
 import json
 

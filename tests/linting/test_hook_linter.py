@@ -1,4 +1,6 @@
-"""Which files are linted, what is an error, and the positions of findings. The meaning of codes: test_samples.py."""
+"""Which files are linted, what is an error, and the positions of findings. The meaning of codes: test_samples.py.
+
+Level: pure."""
 
 import time
 from dataclasses import replace

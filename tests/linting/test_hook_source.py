@@ -1,4 +1,4 @@
-"""What is read from a text before any check: its language, comments, sourced files, and positions."""
+"""What is read from a text before any check: its language, comments, sourced files, and positions. Level: pure."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Hostile texts, and what shows that one was not carried."""
+"""Hostile texts, and what shows that one was not carried. Level: pure."""
 
 import json
 

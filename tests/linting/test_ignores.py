@@ -1,4 +1,4 @@
-"""Which findings a comment silences."""
+"""Which findings a comment silences. Level: pure."""
 
 from hookrunner.linting.findings import Finding, without_ignored
 from tests.tables import each

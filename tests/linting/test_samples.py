@@ -1,4 +1,4 @@
-"""Each code is reported for the bad samples of its directory, and no code for the good ones."""
+"""Each code is reported for the bad samples of its directory, and no code for the good ones. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Text fields of schemas, and the texts that they take."""
+"""Text fields of schemas, and the texts that they take. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Changes between two versions of an object: none is overlooked, and each has the path that its author knows."""
+"""Changes between two versions of an object: none is overlooked, and each has the path that its author knows.
+
+Level: pure."""
 
 from hypothesis import given
 from hypothesis import strategies as st

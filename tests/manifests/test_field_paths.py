@@ -1,4 +1,4 @@
-"""Paths of fields, as addon.yaml has them."""
+"""Paths of fields, as addon.yaml has them. Level: pure."""
 
 import pytest
 

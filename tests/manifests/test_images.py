@@ -1,4 +1,4 @@
-"""Images come from the private registry, and Pods know the Secret for it."""
+"""Images come from the private registry, and Pods know the Secret for it. Level: pure."""
 
 from hookrunner.manifests.images import POD_SPECS, redirect_images, redirected
 from kubetypes.json_values import JSON

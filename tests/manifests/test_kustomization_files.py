@@ -1,4 +1,6 @@
-"""What kustomizations name: what is elsewhere is refused before kubectl runs, and is what kubectl would fetch."""
+"""What kustomizations name: what is elsewhere is refused before kubectl runs, and is what kubectl would fetch.
+
+Level: pure."""
 
 import threading
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Packages that are kustomize directories, built by the real kubectl from the package alone."""
+"""Packages that are kustomize directories, built by the real kubectl from the package alone. Level: pure."""
 
 from collections.abc import Mapping
 from pathlib import Path

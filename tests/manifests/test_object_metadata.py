@@ -1,4 +1,4 @@
-"""Namespaces are filled in where the kind has some and the object names none; labels go on all objects."""
+"""Namespaces are filled in where the kind has some and the object names none; labels go on all objects. Level: pure."""
 
 from hookrunner.manifests.object_metadata import (
     LONGEST_VALUE,

@@ -1,4 +1,4 @@
-"""What holds for all objects of an instance together, their order, and their Application."""
+"""What holds for all objects of an instance together, their order, and their Application. Level: pure."""
 
 import random
 

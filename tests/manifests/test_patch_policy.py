@@ -1,4 +1,4 @@
-"""What instances may patch: judged by what became of the objects, whatever the patches look like."""
+"""What instances may patch: judged by what became of the objects, whatever the patches look like. Level: pure."""
 
 import json
 import pickle

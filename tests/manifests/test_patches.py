@@ -1,4 +1,4 @@
-"""Patches on objects of a package: what they match, how they merge, and what is said if they do not."""
+"""Patches on objects of a package: what they match, how they merge, and what is said if they do not. Level: pure."""
 
 import dataclasses
 

@@ -1,4 +1,6 @@
-"""Built-in kinds whose OpenAPI documents hookrunner lacks: a real API server confirms what is assumed of them."""
+"""Built-in kinds whose OpenAPI documents hookrunner lacks: a real API server confirms what is assumed of them.
+
+Level: control plane."""
 
 import json
 from collections.abc import Iterator

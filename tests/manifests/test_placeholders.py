@@ -1,5 +1,7 @@
 """Values in place of placeholders: in YAML no text ends the scalar that it is put into, other files get texts as they
-are."""
+are.
+
+Level: pure."""
 
 import pytest
 from hypothesis import given

@@ -1,5 +1,7 @@
 """Foreign programs that print objects: they are bounded, and what they do wrong is reported. Executables of
-`postRender` read all objects and print what is installed."""
+`postRender` read all objects and print what is installed.
+
+Level: pure."""
 
 import sys
 from pathlib import Path

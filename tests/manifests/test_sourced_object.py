@@ -1,4 +1,6 @@
-"""Files as objects: what is wrong is named by file and document. Values: `tests/charts/test_manifests.py`."""
+"""Files as objects: what is wrong is named by file and document. Values: `tests/charts/test_manifests.py`.
+
+Level: pure."""
 
 import pytest
 

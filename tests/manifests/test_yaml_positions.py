@@ -1,4 +1,6 @@
-"""Where values stand in YAML: keys, lists, blocks, duplicates, several documents, texts that are broken."""
+"""Where values stand in YAML: keys, lists, blocks, duplicates, several documents, texts that are broken.
+
+Level: pure."""
 
 import pytest
 import yaml

@@ -1,4 +1,4 @@
-"""JSON as YAML: every parser reads it alike."""
+"""JSON as YAML: every parser reads it alike. Level: pure."""
 
 import pytest
 import yaml

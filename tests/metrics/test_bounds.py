@@ -1,4 +1,4 @@
-"""How much hooks may export, and how the rest is refused."""
+"""How much hooks may export, and how the rest is refused. Level: pure."""
 
 from typing import Any
 

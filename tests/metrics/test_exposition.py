@@ -1,4 +1,4 @@
-"""The text format: names as declared, escaping, numbers as Go prints them."""
+"""The text format: names as declared, escaping, numbers as Go prints them. Level: pure."""
 
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -1,4 +1,4 @@
-"""What hooks export: actions, groups, refusals, names, and that no batch can break the scrape."""
+"""What hooks export: actions, groups, refusals, names, and that no batch can break the scrape. Level: pure."""
 
 from collections.abc import Mapping
 from dataclasses import replace

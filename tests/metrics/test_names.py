@@ -1,6 +1,8 @@
 """The metrics about hookrunner itself: their names on the wire, and what happens to their values.
 
 The bookkeeping of counters and histograms (`series`) is tested through the text that it ends in.
+
+Level: pure.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Names of units: Helm takes them, and no two instances share one."""
+"""Names of units: Helm takes them, and no two instances share one. Level: pure."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Many objects in one JSON text."""
+"""Many objects in one JSON text. Level: pure."""
 
 import pickle
 

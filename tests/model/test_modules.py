@@ -1,4 +1,6 @@
-"""Names of modules and their keys in values, as in addon-operator: which survive both ways and which do not."""
+"""Names of modules and their keys in values, as in addon-operator: which survive both ways and which do not.
+
+Level: pure."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

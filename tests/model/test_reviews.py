@@ -1,4 +1,4 @@
-"""Ids of webhooks and their paths, as shell-operator makes them of the names of hooks and bindings."""
+"""Ids of webhooks and their paths, as shell-operator makes them of the names of hooks and bindings. Level: pure."""
 
 from hookrunner.model.reviews import admission_path, conversion_path, webhook_id
 from tests.tables import each

@@ -1,4 +1,4 @@
-"""Messages of several lines where one is shown, and long lists of names."""
+"""Messages of several lines where one is shown, and long lists of names. Level: pure."""
 
 from hookrunner.model.status import one_line, some
 from tests.tables import each

@@ -1,4 +1,6 @@
-"""The invariants of a module's state, for random sequences of what may happen to it, and that it has one writer."""
+"""The invariants of a module's state, for random sequences of what may happen to it, and that it has one writer.
+
+Level: pure."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which directories are modules. What their files say about values is tested in test_values_files.py."""
+"""Which directories are modules. What their files say about values is tested in test_values_files.py. Level: pure."""
 
 import os
 import re

@@ -1,4 +1,6 @@
-"""Who decides whether a module is on. Scripts and the order of asking are tested in test_recalculation.py."""
+"""Who decides whether a module is on. Scripts and the order of asking are tested in test_recalculation.py.
+
+Level: pure."""
 
 from pathlib import Path
 

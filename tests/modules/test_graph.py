@@ -1,4 +1,4 @@
-"""What waits for what, in three languages."""
+"""What waits for what, in three languages. Level: pure."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is measured of `enabled` scripts."""
+"""What is measured of `enabled` scripts. Level: pure."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page about module.yaml and the JSON Schema say what the code does."""
+"""The page about module.yaml and the JSON Schema say what the code does. Level: pure."""
 
 import re
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""What users configure, read from files. What becomes of it is tested in tests/cli/test_module.py."""
+"""What users configure, read from files. What becomes of it is tested in tests/cli/test_module.py. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""In which order modules run, what each waits for, and which wait for themselves."""
+"""In which order modules run, what each waits for, and which wait for themselves. Level: pure."""
 
 import random
 

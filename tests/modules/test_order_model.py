@@ -1,4 +1,6 @@
-"""The order of any modules against the rules as one would write them down, without a thought of their cost."""
+"""The order of any modules against the rules as one would write them down, without a thought of their cost.
+
+Level: pure."""
 
 from itertools import pairwise
 

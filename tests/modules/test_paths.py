@@ -1,4 +1,4 @@
-"""Which modules a path means."""
+"""Which modules a path means. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""One pass over all modules: who is asked, in which order, and what is known when. The scripts are made up."""
+"""One pass over all modules: who is asked, in which order, and what is known when. The scripts are made up.
+
+Level: pure."""
 
 import asyncio
 from collections.abc import Sequence

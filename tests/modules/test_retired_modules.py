@@ -1,4 +1,4 @@
-"""Charts of modules that shipped until 0.2.0 are recognised in release records, and only they."""
+"""Charts of modules that shipped until 0.2.0 are recognised in release records, and only they. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Real `enabled` scripts: what they see, what they may answer, how they fail."""
+"""Real `enabled` scripts: what they see, what they may answer, how they fail. Level: pure."""
 
 import os
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Directories, values and problems together."""
+"""Directories, values and problems together. Level: pure."""
 
 import pytest
 

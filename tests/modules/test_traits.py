@@ -1,4 +1,4 @@
-"""What module.yaml may say."""
+"""What module.yaml may say. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What values.yaml files say, common and of modules."""
+"""What values.yaml files say, common and of modules. Level: pure."""
 
 import re
 from pathlib import Path

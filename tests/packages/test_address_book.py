@@ -1,4 +1,4 @@
-"""Which hosts are private as sources of redirects, and which are public as their targets."""
+"""Which hosts are private as sources of redirects, and which are public as their targets. Level: pure."""
 
 import pytest
 

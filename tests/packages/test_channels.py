@@ -1,4 +1,4 @@
-"""Channels: which entry a component follows, and what is wrong with a channel's file."""
+"""Channels: which entry a component follows, and what is wrong with a channel's file. Level: pure."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""ConfigMaps and Secrets as sources: how objects form a package, and an API server that refuses or is away."""
+"""ConfigMaps and Secrets as sources: how objects form a package, and an API server that refuses or is away.
+
+Level: sandbox."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing

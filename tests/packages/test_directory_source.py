@@ -1,4 +1,4 @@
-"""Directories as sources: links, odd files, what cannot be read."""
+"""Directories as sources: links, odd files, what cannot be read. Level: pure."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Web servers as sources: what they cost, and what slow, wrong and hostile ones can do."""
+"""Web servers as sources: what they cost, and what slow, wrong and hostile ones can do. Level: pure."""
 
 import asyncio
 import gzip

@@ -1,4 +1,4 @@
-"""Packages: form, digest, checksums and what `package.yaml` says."""
+"""Packages: form, digest, checksums and what `package.yaml` says. Level: pure."""
 
 import hashlib
 import subprocess

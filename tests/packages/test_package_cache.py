@@ -1,4 +1,4 @@
-"""The cache: whole entries or none, a bound, and what is in use stays, also by another process."""
+"""The cache: whole entries or none, a bound, and what is in use stays, also by another process. Level: pure."""
 
 import errno
 import fcntl

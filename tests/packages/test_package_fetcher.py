@@ -1,4 +1,4 @@
-"""Fetching: what is known is not fetched, and a source that is down does not affect what runs."""
+"""Fetching: what is known is not fetched, and a source that is down does not affect what runs. Level: pure."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,6 @@
-"""The commands of docs/packaging-addons.md publish a package that is the same from every source."""
+"""The commands of docs/packaging-addons.md publish a package that is the same from every source.
+
+Level: control plane."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Reads of the same thing at once are one, and each reader gets what was there after it had asked."""
+"""Reads of the same thing at once are one, and each reader gets what was there after it had asked. Level: pure."""
 
 import asyncio
 

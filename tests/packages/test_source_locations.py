@@ -1,4 +1,4 @@
-"""What a text means as the location of a source."""
+"""What a text means as the location of a source. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The contract of all sources: one package gives one digest and the same errors, wherever it lies."""
+"""The contract of all sources: one package gives one digest and the same errors, wherever it lies. Level: sandbox."""
 
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack

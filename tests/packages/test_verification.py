@@ -1,4 +1,4 @@
-"""Which packages may be used."""
+"""Which packages may be used. Level: pure."""
 
 import pytest
 

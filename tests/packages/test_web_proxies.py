@@ -1,4 +1,4 @@
-"""Which servers are reached through a proxy, and that packages come through one."""
+"""Which servers are reached through a proxy, and that packages come through one. Level: pure."""
 
 import asyncio
 import ssl

@@ -1,4 +1,6 @@
-"""Commands that are asked something: input comes in whole, the answer is kept whole and not logged, nothing stays."""
+"""Commands that are asked something: input comes in whole, the answer is kept whole and not logged, nothing stays.
+
+Level: pure."""
 
 import os
 import time

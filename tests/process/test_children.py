@@ -1,6 +1,8 @@
 """Children with real processes: exit codes, output, what is left behind, timeouts, cancellation, stop.
 
 Reaping orphans is in test_orphans.py, failed starts in test_spawn.py.
+
+Level: pure.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Bytes to lines to records: the vectors of shell-operator, and what shell-operator loses there."""
+"""Bytes to lines to records: the vectors of shell-operator, and what shell-operator loses there. Level: pure."""
 
 import json
 

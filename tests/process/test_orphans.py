@@ -1,4 +1,4 @@
-"""As PID 1, orphans are reaped and no exit status is stolen."""
+"""As PID 1, orphans are reaped and no exit status is stolen. Level: pure."""
 
 import json
 import subprocess

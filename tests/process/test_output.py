@@ -1,6 +1,8 @@
 """From a hook's output to the log, with the context that was bound where the run started; what is kept of a stream.
 
 Reading is tested with real children in test_children.py.
+
+Level: pure.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Functions that are called in a process of their own: results, errors, deadlines, cancellation."""
+"""Functions that are called in a process of their own: results, errors, deadlines, cancellation. Level: pure."""
 
 import asyncio
 import os

@@ -1,4 +1,6 @@
-"""Commands that cannot be started: what is wrong and what to do is said, and no descriptor is left open."""
+"""Commands that cannot be started: what is wrong and what to do is said, and no descriptor is left open.
+
+Level: pure."""
 
 import asyncio
 import errno

@@ -1,4 +1,6 @@
-"""Starts of workers that fail or are cancelled. Workers at work are tested with what they do: jq filters and charts."""
+"""Starts of workers that fail or are cancelled. Workers at work are tested with what they do: jq filters and charts.
+
+Level: pure."""
 
 import asyncio
 import socket

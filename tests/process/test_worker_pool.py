@@ -1,4 +1,4 @@
-"""Who gets a worker and when, with workers that are no processes, in virtual time."""
+"""Who gets a worker and when, with workers that are no processes, in virtual time. Level: pure."""
 
 import asyncio
 

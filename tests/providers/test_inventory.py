@@ -1,4 +1,4 @@
-"""Machines in a YAML file, as a cloud."""
+"""Machines in a YAML file, as a cloud. Level: pure."""
 
 import re
 from pathlib import Path

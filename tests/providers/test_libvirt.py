@@ -1,4 +1,4 @@
-"""The example in shell: virtual machines of libvirt, with a `virsh` of a few lines."""
+"""The example in shell: virtual machines of libvirt, with a `virsh` of a few lines. Level: pure."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The example in Python: a REST API as a cloud, and what each of its failures means."""
+"""The example in Python: a REST API as a cloud, and what each of its failures means. Level: pure."""
 
 from collections.abc import Iterator
 from pathlib import Path

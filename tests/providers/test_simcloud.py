@@ -1,4 +1,4 @@
-"""The simulated cloud: what it answers, how it fails on request, what a person can do with it."""
+"""The simulated cloud: what it answers, how it fails on request, what a person can do with it. Level: pure."""
 
 import json
 import subprocess

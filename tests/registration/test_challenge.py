@@ -1,4 +1,4 @@
-"""A younger process that desires another state: does it still exist?"""
+"""A younger process that desires another state: does it still exist? Level: sandbox."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Conversions in CRDs, which others bring, edit and replace."""
+"""Conversions in CRDs, which others bring, edit and replace. Level: control plane."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""From bindings to the desired registrations."""
+"""From bindings to the desired registrations. Level: pure."""
 
 from typing import Any
 

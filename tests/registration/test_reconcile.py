@@ -1,5 +1,7 @@
 """The next step for an object: which process may write, what is kept, when it is in sync; and that a step which is
-overtaken by another client changes nothing."""
+overtaken by another client changes nothing.
+
+Level: sandbox."""
 
 import copy
 from collections.abc import AsyncIterator, Callable

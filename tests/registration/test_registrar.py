@@ -1,4 +1,4 @@
-"""Registrations in the cluster, on the sandbox and on a real API server."""
+"""Registrations in the cluster, on the sandbox and on a real API server. Level: control plane."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Registrations that no hook declares any more are removed at the next start."""
+"""Registrations that no hook declares any more are removed at the next start. Level: control plane."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Pauses and reports when another writer undoes our repairs."""
+"""Pauses and reports when another writer undoes our repairs. Level: pure."""
 
 import asyncio
 from typing import Any

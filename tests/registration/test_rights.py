@@ -1,4 +1,6 @@
-"""The rights that users of shell-operator have given are enough; the roles here are those of its examples."""
+"""The rights that users of shell-operator have given are enough; the roles here are those of its examples.
+
+Level: control plane."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Missing rights, an unreachable API server, and other writers that disagree."""
+"""Missing rights, an unreachable API server, and other writers that disagree. Level: control plane."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Which certificates a `caBundle` has."""
+"""Which certificates a `caBundle` has. Level: pure."""
 
 import base64
 

@@ -1,4 +1,6 @@
-"""Releases of addons on the sandbox: marks, dry runs, ignored objects, kinds that stay, and their records."""
+"""Releases of addons on the sandbox: marks, dry runs, ignored objects, kinds that stay, and their records.
+
+Level: sandbox."""
 
 from dataclasses import replace
 from typing import Any

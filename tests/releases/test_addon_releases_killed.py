@@ -1,4 +1,6 @@
-"""The process dies after any of its writes to an addon's release, and the next one still reaches the desired state."""
+"""The process dies after any of its writes to an addon's release, and the next one still reaches the desired state.
+
+Level: sandbox."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""An addon's release on the real API server: its dry runs, its garbage collector, its controllers, and helm."""
+"""An addon's release on the real API server: its dry runs, its garbage collector, its controllers, and helm.
+
+Level: control plane."""
 
 import asyncio
 from dataclasses import replace

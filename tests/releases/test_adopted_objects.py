@@ -1,4 +1,6 @@
-"""What an addon's release has adopted is marked, and stays when the release is deleted, on the sandbox."""
+"""What an addon's release has adopted is marked, and stays when the release is deleted, on the sandbox.
+
+Level: sandbox."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""CRDs of modules in the cluster (the sandbox)."""
+"""CRDs of modules in the cluster (the sandbox). Level: sandbox."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What differs between a definition in a file and in the cluster."""
+"""What differs between a definition in a file and in the cluster. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Drift on the sandbox, in virtual time: what is reported, how soon, and what is never reported."""
+"""Drift on the sandbox, in virtual time: what is reported, how soon, and what is never reported. Level: sandbox."""
 
 from collections.abc import AsyncIterator
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Who owns a field, by managed fields, and whether it differs, as tables."""
+"""Who owns a field, by managed fields, and whether it differs, as tables. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Drift on the real API server: it decides who owns fields, and the sandbox might be wrong."""
+"""Drift on the real API server: it decides who owns fields, and the sandbox might be wrong. Level: control plane."""
 
 from collections.abc import Sequence
 

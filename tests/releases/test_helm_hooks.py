@@ -1,4 +1,4 @@
-"""Helm hooks on the sandbox: order, policies, waiting, and their reported runs."""
+"""Helm hooks on the sandbox: order, policies, waiting, and their reported runs. Level: sandbox."""
 
 import asyncio
 from contextlib import aclosing

@@ -1,4 +1,6 @@
-"""Helm hooks beside the real `helm`, on the real API server: what it does with a chart, we do with the same hooks."""
+"""Helm hooks beside the real `helm`, on the real API server: what it does with a chart, we do with the same hooks.
+
+Level: control plane."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The rules of readiness, as tables: an object, and the message about it."""
+"""The rules of readiness, as tables: an object, and the message about it. Level: pure."""
 
 from typing import Any
 

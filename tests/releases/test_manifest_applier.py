@@ -1,4 +1,4 @@
-"""Objects of a release in a cluster (the sandbox)."""
+"""Objects of a release in a cluster (the sandbox). Level: sandbox."""
 
 import copy
 from collections.abc import Iterable

@@ -1,4 +1,6 @@
-"""Objects of a release in a real cluster: what only the API server's own rules for managed fields and rights show."""
+"""Objects of a release in a real cluster: what only the API server's own rules for managed fields and rights show.
+
+Level: control plane."""
 
 import asyncio
 import copy

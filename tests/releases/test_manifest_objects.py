@@ -1,4 +1,4 @@
-"""Which objects are written before which, and which of their fields are ours."""
+"""Which objects are written before which, and which of their fields are ours. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Watches that several readers share, on a cluster of the tests' own, in virtual time."""
+"""Watches that several readers share, on a cluster of the tests' own, in virtual time. Level: FakeCluster."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator

@@ -1,4 +1,4 @@
-"""Which release owns an object; objects are adopted only if no such release exists any more."""
+"""Which release owns an object; objects are adopted only if no such release exists any more. Level: sandbox."""
 
 import time
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which objects are written, and which are tried out before."""
+"""Which objects are written, and which are tried out before. Level: pure."""
 
 from typing import Any
 

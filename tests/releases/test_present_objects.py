@@ -1,4 +1,4 @@
-"""What is remembered of objects that a watch shows before they are tracked, in virtual time."""
+"""What is remembered of objects that a watch shows before they are tracked, in virtual time. Level: pure."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Waiting until objects are ready, on the sandbox in virtual time."""
+"""Waiting until objects are ready, on the sandbox in virtual time. Level: sandbox."""
 
 import asyncio
 

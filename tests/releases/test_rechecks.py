@@ -1,4 +1,4 @@
-"""When objects are read again, and that nothing stays of objects whose release is forgotten."""
+"""When objects are read again, and that nothing stays of objects whose release is forgotten. Level: pure."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""The life of a release, step by step, on the sandbox."""
+"""The life of a release, step by step, on the sandbox. Level: sandbox."""
 
 import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor

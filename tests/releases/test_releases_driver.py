@@ -1,4 +1,4 @@
-"""Another `--helm-driver` than before: releases are refused until their records are moved."""
+"""Another `--helm-driver` than before: releases are refused until their records are moved. Level: sandbox."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Failures, interruptions, and what other clients left: they are recorded and corrected."""
+"""Failures, interruptions, and what other clients left: they are recorded and corrected. Level: sandbox."""
 
 import re
 from typing import Any

@@ -1,4 +1,6 @@
-"""The stock helm and we have the same releases: each reads, continues and undoes what the other has done."""
+"""The stock helm and we have the same releases: each reads, continues and undoes what the other has done.
+
+Level: control plane."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The process dies after any of its writes, and the next one still reaches the desired state."""
+"""The process dies after any of its writes, and the next one still reaches the desired state. Level: sandbox."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress

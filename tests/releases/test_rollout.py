@@ -1,4 +1,4 @@
-"""The objects of revisions, from their manifests."""
+"""The objects of revisions, from their manifests. Level: pure."""
 
 import pytest
 

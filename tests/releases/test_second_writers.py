@@ -1,4 +1,6 @@
-"""Other clients that write between our reading and writing: nothing of theirs is deleted or overwritten."""
+"""Other clients that write between our reading and writing: nothing of theirs is deleted or overwritten.
+
+Level: sandbox."""
 
 from typing import Any
 

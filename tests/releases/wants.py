@@ -18,7 +18,7 @@ from hookrunner.releases.records.record import now
 from tests.fakes.objects import config_map
 
 
-def configmap(name: str, **data: str) -> dict[str, Any]:
+def configmap(name: str, **data: str) -> Any:
     """For the release's namespace."""
     return config_map(name, "", **data)
 

@@ -1,4 +1,4 @@
-"""Small archives that become large: records of releases, packed charts, bodies of requests."""
+"""Small archives that become large: records of releases, packed charts, bodies of requests. Level: sandbox."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""Clients that open connections and send nothing must not use up the file descriptors of all others."""
+"""Clients that open connections and send nothing must not use up the file descriptors of all others. Level: sandbox."""
 
 import os
 import resource

@@ -1,4 +1,6 @@
-"""Documents that are larger than they look: aliases, brackets, digits. They are refused before they cost memory."""
+"""Documents that are larger than they look: aliases, brackets, digits. They are refused before they cost memory.
+
+Level: sandbox."""
 
 import re
 import time

@@ -1,4 +1,6 @@
-"""Another user of the machine, who may write to the temp directory of all, to that of hooks, or to what we read."""
+"""Another user of the machine, who may write to the temp directory of all, to that of hooks, or to what we read.
+
+Level: sandbox."""
 
 import io
 import os

@@ -1,4 +1,6 @@
-"""Filters of hooks that look for our environment and our files: they see the object and nothing else."""
+"""Filters of hooks that look for our environment and our files: they see the object and nothing else.
+
+Level: sandbox."""
 
 from pathlib import Path
 from typing import Any

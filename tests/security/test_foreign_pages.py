@@ -1,4 +1,6 @@
-"""A foreign web page in a browser that reaches the debug endpoint over TCP, or a sandbox; what others read there."""
+"""A foreign web page in a browser that reaches the debug endpoint over TCP, or a sandbox; what others read there.
+
+Level: sandbox."""
 
 import base64
 import json

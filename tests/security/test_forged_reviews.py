@@ -1,4 +1,6 @@
-"""A review that no API server has sent: who reaches the port can forge it, and hooks decide what may come of it."""
+"""A review that no API server has sent: who reaches the port can forge it, and hooks decide what may come of it.
+
+Level: sandbox."""
 
 import json
 from pathlib import Path

@@ -4,6 +4,8 @@ CPU time and memory are compared with those of a smaller document in the same ru
 neither ratio much: linear work takes ten times as much for ten times the items, quadratic work a hundred times. A time
 that is too long is measured again, since a neighbour on the machine may have come or left in between. The length of a
 step is no such ratio, and is measured on a quiet machine alone.
+
+Level: pure.
 """
 
 import pytest

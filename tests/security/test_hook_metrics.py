@@ -1,4 +1,6 @@
-"""Hooks whose metrics are made of what others wrote: names and labels that flood the page, or forge samples on it."""
+"""Hooks whose metrics are made of what others wrote: names and labels that flood the page, or forge samples on it.
+
+Level: sandbox."""
 
 import json
 from pathlib import Path

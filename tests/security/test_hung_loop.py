@@ -1,4 +1,6 @@
-"""A running program whose event loop hangs says so to the probes of its port, and to the reader of its log."""
+"""A running program whose event loop hangs says so to the probes of its port, and to the reader of its log.
+
+Level: sandbox."""
 
 import asyncio
 import signal

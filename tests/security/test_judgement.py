@@ -1,5 +1,7 @@
 """Any content of the ConfigMap is accepted or refused. An exception would end its watch, and again at each restart, so
-that every user who may edit the ConfigMap could stop the program."""
+that every user who may edit the ConfigMap could stop the program.
+
+Level: sandbox."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,6 @@
-"""Links to devices, pipes, themselves and secrets, in every directory that is read: nothing hangs, nothing is shown."""
+"""Links to devices, pipes, themselves and secrets, in every directory that is read: nothing hangs, nothing is shown.
+
+Level: sandbox."""
 
 import asyncio
 import os

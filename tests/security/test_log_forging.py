@@ -1,4 +1,6 @@
-"""Names, values, requests and output of others in the log: one record each, whose fields they do not change."""
+"""Names, values, requests and output of others in the log: one record each, whose fields they do not change.
+
+Level: sandbox."""
 
 import json
 import re

@@ -1,5 +1,7 @@
 """What another user of the machine sees of a running program: modes of files and sockets, command lines. And what its
-processes see of each other's: variables, descriptors."""
+processes see of each other's: variables, descriptors.
+
+Level: sandbox."""
 
 import base64
 import os

@@ -1,4 +1,6 @@
-"""Who has the key of a replaced certificate: what it is good for in the hour of two CAs, and that this ends."""
+"""Who has the key of a replaced certificate: what it is good for in the hour of two CAs, and that this ends.
+
+Level: pure."""
 
 import asyncio
 import ssl

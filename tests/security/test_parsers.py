@@ -1,4 +1,4 @@
-"""Whatever bytes come, every parser reads or refuses them, within its memory and its time."""
+"""Whatever bytes come, every parser reads or refuses them, within its memory and its time. Level: pure."""
 
 import subprocess
 import sys

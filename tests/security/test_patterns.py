@@ -1,6 +1,8 @@
 """Texts on which a matcher that backtracks stands still: values of a ConfigMap, answers of servers, lines of hooks.
 
 The event loop matches them, so that one of them would end reviews, probes and everything else.
+
+Level: sandbox.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Bodies in protobuf that lie about themselves, sent to the sandbox: a 400 each, quickly, and nothing is kept."""
+"""Bodies in protobuf that lie about themselves, sent to the sandbox: a 400 each, quickly, and nothing is kept.
+
+Level: sandbox."""
 
 from collections.abc import Iterator
 

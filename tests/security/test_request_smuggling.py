@@ -1,5 +1,7 @@
 """Requests whose end is not where it seems to be, so that their body counts as a second request: one request gets one
-answer, or the connection is closed. All ports of a running program are asked, each by a client without a library."""
+answer, or the connection is closed. All ports of a running program are asked, each by a client without a library.
+
+Level: sandbox."""
 
 import asyncio
 import re

@@ -1,4 +1,6 @@
-"""Requests that cost the sandbox more than they cost their sender: memory, depth, time. It refuses them and goes on."""
+"""Requests that cost the sandbox more than they cost their sender: memory, depth, time. It refuses them and goes on.
+
+Level: sandbox."""
 
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Texts of values that continue as YAML after a line end: setting a value creates no other object. The texts are put
-where users put theirs: into instances of a shipped addon and of the starter, and into values of a module."""
+where users put theirs: into instances of a shipped addon and of the starter, and into values of a module.
+
+Level: pure."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Clients of the sandbox that are slow, or many: what is held for them has a bound, and others are answered."""
+"""Clients of the sandbox that are slow, or many: what is held for them has a bound, and others are answered.
+
+Level: sandbox."""
 
 import asyncio
 import contextlib

@@ -1,5 +1,7 @@
 """Values that a chart uses as templates and paths: who may only edit the ConfigMap reads no variable, file, name of a
-host, or object of the cluster with them."""
+host, or object of the cluster with them.
+
+Level: control plane."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What hooks, objects, files and values say never reaches a terminal as something that it obeys."""
+"""What hooks, objects, files and values say never reaches a terminal as something that it obeys. Level: sandbox."""
 
 import ast
 import json

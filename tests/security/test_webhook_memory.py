@@ -1,4 +1,6 @@
-"""Reviews from strangers, made to take as much memory as can be: what the program has afterwards is counted."""
+"""Reviews from strangers, made to take as much memory as can be: what the program has afterwards is counted.
+
+Level: sandbox."""
 
 import asyncio
 from pathlib import Path

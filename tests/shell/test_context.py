@@ -1,4 +1,4 @@
-"""The functions that read the binding context."""
+"""The functions that read the binding context. Level: pure."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Which handler gets which context."""
+"""Which handler gets which context. Level: pure."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What sourcing the framework does to a script: it stops at the first error and says where."""
+"""What sourcing the framework does to a script: it stops at the first error and says where. Level: pure."""
 
 import shutil
 import subprocess

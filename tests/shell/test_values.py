@@ -1,4 +1,4 @@
-"""The functions that read values and ask for changes of them."""
+"""The functions that read values and ask for changes of them. Level: pure."""
 
 import json
 from collections.abc import Callable

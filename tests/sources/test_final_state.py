@@ -2,6 +2,8 @@
 
 Random stories on a cluster without HTTP, in virtual time: objects change before the eyes of the watches or behind them,
 lists begin anew, watches die, listeners come late, fail their Synchronization and change objects themselves.
+
+Level: FakeCluster.
 """
 
 import asyncio

@@ -1,6 +1,8 @@
 """Monitors: which changes become events of a binding, and when its snapshot may be used.
 
 Not here: the watch itself (tests/kube), runs and queues (tests/engine).
+
+Level: FakeCluster.
 """
 
 import random

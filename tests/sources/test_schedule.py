@@ -1,6 +1,8 @@
 """Ticks in virtual time: the loop's clock is looptime's, the wall clock hangs on it and can be set.
 
 Covered: sharing, counting, lateness, set clocks, sleeping. What a crontab means: tests/test_cron.py.
+
+Level: pure.
 """
 
 import asyncio

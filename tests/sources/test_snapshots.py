@@ -1,4 +1,4 @@
-"""What a dump of a snapshot counts."""
+"""What a dump of a snapshot counts. Level: pure."""
 
 from hookrunner.model.contexts import Entry
 from hookrunner.model.resources import ObjectKey

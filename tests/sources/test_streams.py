@@ -1,5 +1,7 @@
 """Shared watches: late readers, and readers that cannot keep up, seen through `Streams.read`; monitors have tests of
-their own."""
+their own.
+
+Level: FakeCluster."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""Runs on the bench: results of good runs, failed runs, and timeouts."""
+"""Runs on the bench: results of good runs, failed runs, and timeouts. Level: pure."""
 
 import os
 from dataclasses import replace

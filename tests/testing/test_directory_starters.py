@@ -1,4 +1,6 @@
-"""The modules and addons that `hookrunner new` writes: without findings, whole or not at all, with valid names."""
+"""The modules and addons that `hookrunner new` writes: without findings, whole or not at all, with valid names.
+
+Level: pure."""
 
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """docs/testing-hooks.md and docs/webhooks.md are true: their files are written, their commands run one after another,
-and what they print is what the page shows, but for times. Commands that need a cluster are marked `console kubectl`."""
+and what they print is what the page shows, but for times. Commands that need a cluster are marked `console kubectl`.
+
+Level: pure."""
 
 import os
 import re

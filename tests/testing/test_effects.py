@@ -1,4 +1,4 @@
-"""What becomes of given objects: the operations of hooks, carried out on a sandbox."""
+"""What becomes of given objects: the operations of hooks, carried out on a sandbox. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How incomplete descriptions of happenings are completed from the hook, the objects and the options."""
+"""How incomplete descriptions of happenings are completed from the hook, the objects and the options. Level: pure."""
 
 from pathlib import Path
 from typing import Any

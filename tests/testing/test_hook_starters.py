@@ -1,4 +1,6 @@
-"""The hooks that `hookrunner new hook` writes: they pass their tests and the linter, and overwrite nothing."""
+"""The hooks that `hookrunner new hook` writes: they pass their tests and the linter, and overwrite nothing.
+
+Level: sandbox."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Object files as users have them, and the errors for other files."""
+"""Object files as users have them, and the errors for other files. Level: pure."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Which contexts a happening leads to, and the reason shown where it leads to none. Shapes: docs/hooks.md."""
+"""Which contexts a happening leads to, and the reason shown where it leads to none. Shapes: docs/hooks.md.
+
+Level: pure."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The pytest plugin, as a project uses it that only has hookrunner and pytest: in a process of its own."""
+"""The pytest plugin, as a project uses it that only has hookrunner and pytest: in a process of its own. Level: pure."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""New providers work as they are."""
+"""New providers work as they are. Level: pure."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reviews: their contexts (docs/webhooks.md), which webhooks the API server would call, and verdicts."""
+"""Reviews: their contexts (docs/webhooks.md), which webhooks the API server would call, and verdicts. Level: pure."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""The bench against the engine: the same hook, objects and happenings lead to the same contexts."""
+"""The bench against the engine: the same hook, objects and happenings lead to the same contexts. Level: sandbox."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""The ConfigMap as config, and a section written back."""
+"""The ConfigMap as config, and a section written back. Level: pure."""
 
 import textwrap
 from pathlib import Path

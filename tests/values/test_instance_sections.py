@@ -1,4 +1,4 @@
-"""Sections of instances of addons: several have one key, and they come and go."""
+"""Sections of instances of addons: several have one key, and they come and go. Level: pure."""
 
 from collections.abc import Callable
 from itertools import chain

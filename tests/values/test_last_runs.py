@@ -1,4 +1,4 @@
-"""What the hooks of a module see that is about to go: what it last ran with."""
+"""What the hooks of a module see that is about to go: what it last ran with. Level: pure."""
 
 import orjson
 import pytest

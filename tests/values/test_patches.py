@@ -1,5 +1,7 @@
 """Patches of values: what is refused, what it does to a document. How patch files are
-read is tested in tests/hooks/test_value_patches.py."""
+read is tested in tests/hooks/test_value_patches.py.
+
+Level: pure."""
 
 import orjson
 import pytest

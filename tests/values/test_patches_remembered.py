@@ -1,5 +1,7 @@
 """Patches of hooks are remembered as few operations that mean the same as all of them, in tables and against a
-model that keeps every operation and computes everything anew."""
+model that keeps every operation and computes everything anew.
+
+Level: pure."""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Which value wins, with the real schemas: layer order, nulls, and what is shared instead of copied."""
+"""Which value wins, with the real schemas: layer order, nulls, and what is shared instead of copied. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The store: which layer wins, what is refused, what stays when something is refused."""
+"""The store: which layer wins, what is refused, what stays when something is refused. Level: pure."""
 
 from dataclasses import dataclass
 

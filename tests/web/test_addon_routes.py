@@ -1,4 +1,4 @@
-"""Addons and instances on the debug endpoint: the routes of modules, below another path, and their own."""
+"""Addons and instances on the debug endpoint: the routes of modules, below another path, and their own. Level: pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,6 +1,8 @@
 """What a real API server does with our answers, and what it says to webhooks; the rest is in test_reviews.py.
 
 Everything is scoped to a namespace or a group of its own.
+
+Level: control plane.
 """
 
 import asyncio

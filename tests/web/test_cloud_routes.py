@@ -1,4 +1,4 @@
-"""The cloud on the debug endpoint."""
+"""The cloud on the debug endpoint. Level: pure."""
 
 from collections.abc import Sequence
 from dataclasses import replace

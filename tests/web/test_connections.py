@@ -1,4 +1,4 @@
-"""Clients that misbehave, and how a server stops."""
+"""Clients that misbehave, and how a server stops. Level: pure."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What addon-operator's users, probes and scripts read of the converge: byte for byte."""
+"""What addon-operator's users, probes and scripts read of the converge: byte for byte. Level: pure."""
 
 import pytest
 from aiohttp import web

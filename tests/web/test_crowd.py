@@ -1,4 +1,4 @@
-"""More connections than a port accepts, and which of them is closed."""
+"""More connections than a port accepts, and which of them is closed. Level: pure."""
 
 import asyncio
 from contextlib import AsyncExitStack

@@ -1,4 +1,6 @@
-"""The debug endpoint as a client sees it: routes, formats, content types, errors. Texts are tested in test_formats."""
+"""The debug endpoint as a client sees it: routes, formats, content types, errors. Texts are tested in test_formats.
+
+Level: pure."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager

@@ -1,4 +1,4 @@
-"""Queues and snapshots for the debug endpoint: exact JSON and exact text."""
+"""Queues and snapshots for the debug endpoint: exact JSON and exact text. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where servers listen: what is refused and how, Unix sockets dead and alive, timeouts, and the end."""
+"""Where servers listen: what is refused and how, Unix sockets dead and alive, timeouts, and the end. Level: pure."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Which reviews get memory for their body, and which wait for it."""
+"""Which reviews get memory for their body, and which wait for it. Level: pure."""
 
 import asyncio
 from contextlib import AsyncExitStack

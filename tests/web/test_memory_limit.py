@@ -1,4 +1,4 @@
-"""The memory limit of a control group, as the kernel writes it."""
+"""The memory limit of a control group, as the kernel writes it. Level: pure."""
 
 from pathlib import Path
 

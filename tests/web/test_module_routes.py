@@ -1,4 +1,4 @@
-"""Modules on the debug endpoint: each route in the words that the predecessor's clients read."""
+"""Modules on the debug endpoint: each route in the words that the predecessor's clients read. Level: pure."""
 
 from collections.abc import Mapping, Sequence
 

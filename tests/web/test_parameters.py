@@ -1,4 +1,4 @@
-"""Runtime parameters: lasting and temporary values, on virtual time, and how they are listed."""
+"""Runtime parameters: lasting and temporary values, on virtual time, and how they are listed. Level: pure."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Answers as JSON: what each verdict becomes; what the API server would refuse or drop is corrected."""
+"""Answers as JSON: what each verdict becomes; what the API server would refuse or drop is corrected. Level: pure."""
 
 import base64
 from typing import Any

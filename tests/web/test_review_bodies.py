@@ -1,4 +1,6 @@
-"""Requests that are refused by their head alone, before a byte of the body is read. The others: `test_reviews.py`."""
+"""Requests that are refused by their head alone, before a byte of the body is read. The others: `test_reviews.py`.
+
+Level: pure."""
 
 import asyncio
 from contextlib import nullcontext

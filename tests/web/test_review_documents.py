@@ -1,4 +1,4 @@
-"""Reviews from their texts: small ones here, large ones in another process, with the same result."""
+"""Reviews from their texts: small ones here, large ones in another process, with the same result. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the metrics and the log tell of reviews."""
+"""What the metrics and the log tell of reviews. Level: pure."""
 
 import pytest
 

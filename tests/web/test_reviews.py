@@ -1,4 +1,6 @@
-"""Reviews over real TLS: paths, what is refused and how, verdicts and failures as they are sent, deadlines."""
+"""Reviews over real TLS: paths, what is refused and how, verdicts and failures as they are sent, deadlines.
+
+Level: pure."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""The public server, over a real socket: each page, and what readiness says to machines and to people."""
+"""The public server, over a real socket: each page, and what readiness says to machines and to people. Level: pure."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Stacks of tasks and threads: where each one waits, and no values."""
+"""Stacks of tasks and threads: where each one waits, and no values. Level: pure."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""TLS: certificates exchanged under load, and which clients are admitted."""
+"""TLS: certificates exchanged under load, and which clients are admitted. Level: pure."""
 
 import asyncio
 import os

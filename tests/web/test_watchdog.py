@@ -1,4 +1,4 @@
-"""A blocked event loop, in a process of its own: the answers to probes, and the log."""
+"""A blocked event loop, in a process of its own: the answers to probes, and the log. Level: pure."""
 
 import asyncio
 import subprocess

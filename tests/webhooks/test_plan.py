@@ -1,4 +1,4 @@
-"""Which servers there are, and where the API server finds them."""
+"""Which servers there are, and where the API server finds them. Level: pure."""
 
 from pathlib import Path
 

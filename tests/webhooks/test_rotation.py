@@ -1,4 +1,4 @@
-"""Certificates are exchanged in an order in which no client meets one that it does not trust yet."""
+"""Certificates are exchanged in an order in which no client meets one that it does not trust yet. Level: pure."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator

@@ -1,4 +1,4 @@
-"""The CAs of all servers are published together, and kept in sync from then on."""
+"""The CAs of all servers are published together, and kept in sync from then on. Level: control plane."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""`addon.yaml`: what is read, what is refused, and that the JSON Schema and the page say the same."""
+"""`addon.yaml`: what is read, what is refused, and that the JSON Schema and the page say the same. Level: pure."""
 
 import re
 from pathlib import Path

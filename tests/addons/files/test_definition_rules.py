@@ -1,4 +1,6 @@
-"""Rules in CEL of an addon's kind, checked offline: by the words of the definition, as the sandbox refuses objects."""
+"""Rules in CEL of an addon's kind, checked offline: by the words of the definition, as the sandbox refuses objects.
+
+Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which verbs the rules of `cloud check` ask, and what becomes of answers that cannot be read."""
+"""Which verbs the rules of `cloud check` ask, and what becomes of answers that cannot be read. Level: pure."""
 
 from typing import Any
 

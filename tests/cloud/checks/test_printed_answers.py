@@ -1,4 +1,4 @@
-"""What is wrong with a provider's answer is a finding, whatever stands where its error code belongs."""
+"""What is wrong with a provider's answer is a finding, whatever stands where its error code belongs. Level: pure."""
 
 import json
 

@@ -1,4 +1,6 @@
-"""What only a process can do wrong: end badly, hang, flood, leave something behind. And: what ships is checked."""
+"""What only a process can do wrong: end badly, hang, flood, leave something behind. And: what ships is checked.
+
+Level: pure."""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""`cloud check` finds nothing in a provider that keeps all rules, and each way to break one by its own message."""
+"""`cloud check` finds nothing in a provider that keeps all rules, and each way to break one by its own message.
+
+Level: pure."""
 
 import json
 import re

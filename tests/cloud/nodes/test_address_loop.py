@@ -1,4 +1,4 @@
-"""Addresses and labels of Nodes that follow the cloud, in virtual time."""
+"""Addresses and labels of Nodes that follow the cloud, in virtual time. Level: FakeApi."""
 
 import asyncio
 from collections.abc import AsyncIterator

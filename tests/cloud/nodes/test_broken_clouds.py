@@ -2,6 +2,8 @@
 
 What a provider prints is read by the code that reads it in production. Each wrong answer says as clearly as it can that
 all machines are gone or off.
+
+Level: FakeApi.
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""A process that dies at any of its writes, before or after the API server has it, leads to the same end."""
+"""A process that dies at any of its writes, before or after the API server has it, leads to the same end.
+
+Level: FakeApi."""
 
 import asyncio
 from collections.abc import Callable

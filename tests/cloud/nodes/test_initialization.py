@@ -1,4 +1,4 @@
-"""What becomes of a new Node, as a table: answers on the left, writes and pauses on the right."""
+"""What becomes of a new Node, as a table: answers on the left, writes and pauses on the right. Level: pure."""
 
 from dataclasses import replace
 from typing import Any

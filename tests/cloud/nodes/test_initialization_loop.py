@@ -1,4 +1,4 @@
-"""New Nodes from the watch to the writes, in virtual time."""
+"""New Nodes from the watch to the writes, in virtual time. Level: FakeApi."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,6 @@
-"""Deletions and taints as a table: Nodes, answers and earlier claims on the left, what is done on the right."""
+"""Deletions and taints as a table: Nodes, answers and earlier claims on the left, what is done on the right.
+
+Level: pure."""
 
 from collections.abc import Sequence
 from dataclasses import replace

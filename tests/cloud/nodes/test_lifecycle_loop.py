@@ -1,4 +1,4 @@
-"""Nodes whose machines are gone or off, pass by pass, in virtual time."""
+"""Nodes whose machines are gone or off, pass by pass, in virtual time. Level: FakeApi."""
 
 import asyncio
 from collections.abc import AsyncIterator

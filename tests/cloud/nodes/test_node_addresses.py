@@ -1,4 +1,6 @@
-"""Which addresses a Node gets. The rows about --node-ip are those of Kubernetes' own tests, written afresh."""
+"""Which addresses a Node gets. The rows about --node-ip are those of Kubernetes' own tests, written afresh.
+
+Level: pure."""
 
 from hookrunner.cloud.answers import NodeAddress
 from hookrunner.cloud.nodes.node_addresses import (

@@ -1,4 +1,4 @@
-"""Ages of Nodes while the wall clock is set."""
+"""Ages of Nodes while the wall clock is set. Level: pure."""
 
 from datetime import UTC, datetime
 

@@ -1,5 +1,7 @@
 """Random histories of Nodes, machines, answers and watches: whatever happens, a Node goes only if the cloud has said
-three times in a row that its machine does not exist, and every Node ends as its machine is."""
+three times in a row that its machine does not exist, and every Node ends as its machine is.
+
+Level: FakeApi."""
 
 import asyncio
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What the loops see of Nodes: all of them, once, and only changes that matter."""
+"""What the loops see of Nodes: all of them, once, and only changes that matter. Level: FakeApi."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Which labels a Node gets from its machine, and what is corrected of those of old."""
+"""Which labels a Node gets from its machine, and what is corrected of those of old. Level: pure."""
 
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """Passes over Nodes of which the provider has answered none: when the next one comes, and who hears of it; in virtual
-time."""
+time.
+
+Level: FakeApi."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,6 @@
-"""How many calls the loops of Nodes cost, with the batches of the real provider and a cloud that takes its time."""
+"""How many calls the loops of Nodes cost, with the batches of the real provider and a cloud that takes its time.
+
+Level: FakeApi."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -1,6 +1,8 @@
 """What an answer costs: time grows as its size does, and one of the largest holds up the event loop for a moment only.
 
 Times are of the processor, the best of three: other processes do not count.
+
+Level: pure.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Turns of calls in virtual time: places, lanes, pauses, and callers that give up."""
+"""Turns of calls in virtual time: places, lanes, pauses, and callers that give up. Level: pure."""
 
 import asyncio
 

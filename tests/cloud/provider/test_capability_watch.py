@@ -1,4 +1,6 @@
-"""When capabilities are asked for, in virtual time: until they come, every ten minutes, and for another file."""
+"""When capabilities are asked for, in virtual time: until they come, every ten minutes, and for another file.
+
+Level: pure."""
 
 import asyncio
 import re

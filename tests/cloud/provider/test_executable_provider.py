@@ -1,4 +1,6 @@
-"""The cloud as an executable, with real processes: questions of all interfaces, pauses, capabilities that change."""
+"""The cloud as an executable, with real processes: questions of all interfaces, pauses, capabilities that change.
+
+Level: pure."""
 
 import asyncio
 import json

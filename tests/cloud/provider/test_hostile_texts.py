@@ -1,5 +1,7 @@
 """Texts of a program that leaks its token and prints codes of a terminal: valid ones reach Nodes and Services as they
-are, all others reach people without either."""
+are, all others reach people without either.
+
+Level: pure."""
 
 import json
 from collections.abc import Callable

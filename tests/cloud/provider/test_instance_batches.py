@@ -1,4 +1,6 @@
-"""Natural batches in virtual time: who shares a call, what a bad Node costs the others, what an outage costs."""
+"""Natural batches in virtual time: who shares a call, what a bad Node costs the others, what an outage costs.
+
+Level: pure."""
 
 import asyncio
 import random

@@ -1,4 +1,6 @@
-"""Which file a provider is, what it sees of our environment, what of that is masked, what is refused at the start."""
+"""Which file a provider is, what it sees of our environment, what of that is masked, what is refused at the start.
+
+Level: pure."""
 
 from pathlib import Path
 

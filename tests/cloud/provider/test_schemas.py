@@ -1,4 +1,6 @@
-"""The schemas and the readers agree: what one takes the other takes, and our own requests are as they say."""
+"""The schemas and the readers agree: what one takes the other takes, and our own requests are as they say.
+
+Level: pure."""
 
 import json
 

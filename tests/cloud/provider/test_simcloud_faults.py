@@ -1,5 +1,7 @@
 """The simulated cloud with each of its faults, asked in both ways: no machine that is there is ever said to be gone,
-and the next question is answered."""
+and the next question is answered.
+
+Level: pure."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""One contract for both ways of asking: a process for each call, and one that stays."""
+"""One contract for both ways of asking: a process for each call, and one that stays. Level: pure."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Which verbs are called: those of interfaces that the program has, and none before it has answered."""
+"""Which verbs are called: those of interfaces that the program has, and none before it has answered. Level: pure."""
 
 from pathlib import Path
 

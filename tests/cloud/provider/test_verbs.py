@@ -1,4 +1,6 @@
-"""What is written beside the table of verbs agrees with it: the schema, the words of errors, what may run at once."""
+"""What is written beside the table of verbs agrees with it: the schema, the words of errors, what may run at once.
+
+Level: pure."""
 
 import json
 from importlib import resources

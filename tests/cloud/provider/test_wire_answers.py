@@ -1,4 +1,6 @@
-"""What a cloud's program prints: everything abnormal is `Unavailable`, and nothing abnormal is "not found"."""
+"""What a cloud's program prints: everything abnormal is `Unavailable`, and nothing abnormal is "not found".
+
+Level: pure."""
 
 import json
 

@@ -1,4 +1,6 @@
-"""Whatever a program prints, reading it ends in a value or a `ProviderError`, and nothing else is raised."""
+"""Whatever a program prints, reading it ends in a value or a `ProviderError`, and nothing else is raised.
+
+Level: pure."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""Results as values: entries count for themselves, except where a part would mean something else than the whole."""
+"""Results as values: entries count for themselves, except where a part would mean something else than the whole.
+
+Level: pure."""
 
 import pytest
 

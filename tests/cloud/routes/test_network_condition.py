@@ -1,4 +1,6 @@
-"""When the condition of a Node is written, row by row as upstream, and that of a network plugin if it is left alone."""
+"""When the condition of a Node is written, row by row as upstream, and that of a network plugin if it is left alone.
+
+Level: pure."""
 
 from hookrunner.cloud.nodes.cloud_node import NodeCondition
 from hookrunner.cloud.routes.network_condition import ROUTED, UNROUTED, RoutedCondition, decide_condition

@@ -1,5 +1,7 @@
 """A process that dies at any of its writes or calls, before or after they are done, leads to the same routes and
-conditions."""
+conditions.
+
+Level: FakeApi."""
 
 from dataclasses import replace
 from typing import Any

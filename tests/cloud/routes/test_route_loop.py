@@ -1,4 +1,4 @@
-"""Passes over routes, with a cluster and a cloud that have memory, in virtual time."""
+"""Passes over routes, with a cluster and a cloud that have memory, in virtual time. Level: FakeApi."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""Which routes are made and deleted, row by row as upstream's tables of CIDRs, of a pass and of Node updates."""
+"""Which routes are made and deleted, row by row as upstream's tables of CIDRs, of a pass and of Node updates.
+
+Level: pure."""
 
 from dataclasses import replace
 from ipaddress import ip_network

@@ -1,5 +1,7 @@
 """Beside kube-controller-manager, as in every cluster: it allocates networks of Pods and notices silent kubelets, and
-our loops act on both; and beside kubectl, with which people take Nodes away."""
+our loops act on both; and beside kubectl, with which people take Nodes away.
+
+Level: control plane."""
 
 import json
 import subprocess

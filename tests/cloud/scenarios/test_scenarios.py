@@ -3,6 +3,8 @@
 `ends.json` has what that manager came to; at night it plays the scenes again. On the sandbox the same is expected. By
 day all scenes are played on a real API server with a cloud that serves; with a process for each call, it is some on the
 sandbox by day, and all on both at night.
+
+Level: control plane.
 """
 
 from pathlib import Path

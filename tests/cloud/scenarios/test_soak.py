@@ -2,6 +2,8 @@
 restarted twice: in the end cluster and cloud agree, and the manager has not grown.
 
     HOOKRUNNER_SOAK_SECONDS=600 pytest -n0 -m soak tests/cloud/scenarios/test_soak.py
+
+Level: control plane.
 """
 
 import json

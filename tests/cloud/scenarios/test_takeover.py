@@ -1,5 +1,7 @@
 """One Lease for both managers: Kubernetes' own and hookrunner's never act at once; each takes over from the other, and
-leaves Nodes, load balancers and routes as they are: also the Node of a running machine whose kubelet is silent."""
+leaves Nodes, load balancers and routes as they are: also the Node of a running machine whose kubelet is silent.
+
+Level: control plane."""
 
 import json
 

@@ -1,4 +1,6 @@
-"""The nodes of load balancers: which belong to them, and which changes they must hear of, row by row as upstream."""
+"""The nodes of load balancers: which belong to them, and which changes they must hear of, row by row as upstream.
+
+Level: pure."""
 
 from typing import Any
 

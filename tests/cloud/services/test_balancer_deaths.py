@@ -1,5 +1,7 @@
 """A process that dies at any of its writes or calls, before or after they are done, leads to the same end: each wanted
-Service has one load balancer, and no finalizer is left without its cleanup."""
+Service has one load balancer, and no finalizer is left without its cleanup.
+
+Level: FakeApi."""
 
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Random histories of Services, Nodes, a cloud with faults, lost watches and killed processes: in the end each Service
-has its load balancer, or no finalizer, and the cloud has no load balancer besides."""
+has its load balancer, or no finalizer, and the cloud has no load balancer besides.
+
+Level: FakeApi."""
 
 import asyncio
 from contextlib import AsyncExitStack

@@ -1,4 +1,4 @@
-"""Load balancers and the Nodes behind them: which changes reach them, and how, in virtual time."""
+"""Load balancers and the Nodes behind them: which changes reach them, and how, in virtual time. Level: FakeApi."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Addresses of load balancers: completed as the API server does, and checked before they are written."""
+"""Addresses of load balancers: completed as the API server does, and checked before they are written. Level: pure."""
 
 from hookrunner.cloud.answers import Ingress
 from hookrunner.cloud.services.ingress_rules import complete_ingress, find_ingress_problem, to_documents

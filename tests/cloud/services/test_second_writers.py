@@ -1,4 +1,4 @@
-"""A Service that is created again between our reading and writing gets nothing of its predecessor."""
+"""A Service that is created again between our reading and writing gets nothing of its predecessor. Level: FakeApi."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""What is done about a Service, row by row: upstream's tables of changes and of cleanup, and our own rules."""
+"""What is done about a Service, row by row: upstream's tables of changes and of cleanup, and our own rules.
+
+Level: pure."""
 
 from dataclasses import replace
 from typing import Any

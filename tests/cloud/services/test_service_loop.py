@@ -1,4 +1,6 @@
-"""Load balancers from a Service's creation to its end, with a cluster and a cloud that have memory, in virtual time."""
+"""Load balancers from a Service's creation to its end, with a cluster and a cloud that have memory, in virtual time.
+
+Level: FakeApi."""
 
 import asyncio
 from dataclasses import replace

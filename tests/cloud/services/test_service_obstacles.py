@@ -1,4 +1,4 @@
-"""Services that are large, and rights that are missing, in virtual time."""
+"""Services that are large, and rights that are missing, in virtual time. Level: FakeApi."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which Nodes `cloud adopt` taints."""
+"""Which Nodes `cloud adopt` taints. Level: pure."""
 
 from hookrunner.cloud.answers import InstanceAnswer, InstanceState
 from hookrunner.cloud.takeover.adoption import adoptable_nodes, adoption_patch, why_left_out

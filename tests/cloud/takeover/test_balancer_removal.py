@@ -1,4 +1,4 @@
-"""All load balancers go, and no Service is stuck: what `hookrunner cloud clean` does."""
+"""All load balancers go, and no Service is stuck: what `hookrunner cloud clean` does. Level: FakeApi."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,6 @@
-"""`hookrunner cloud clean` with a real provider, on a sandbox: nothing is left, and no manager makes it anew."""
+"""`hookrunner cloud clean` with a real provider, on a sandbox: nothing is left, and no manager makes it anew.
+
+Level: sandbox."""
 
 import asyncio
 import json

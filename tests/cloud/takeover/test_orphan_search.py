@@ -1,4 +1,4 @@
-"""Load balancers without a Service, and why they cannot be found."""
+"""Load balancers without a Service, and why they cannot be found. Level: FakeApi."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""The promise to users: what the ConfigMap's keys may say (docs/modules.md)."""
+"""The promise to users: what the ConfigMap's keys may say (docs/modules.md). Level: pure."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The promise to `enabled` scripts: variables, files and what is in them (docs/modules.md)."""
+"""The promise to `enabled` scripts: variables, files and what is in them (docs/modules.md). Level: pure."""
 
 import os
 import re

@@ -1,5 +1,7 @@
 """The promise to hooks of modules and global hooks: the context of each binding, and the names of variables and files
-(docs/hooks.md)."""
+(docs/hooks.md).
+
+Level: pure."""
 
 import os
 import re

@@ -3,6 +3,8 @@
 
 Of each case the schemas, the value and the value before it are given as YAML; `as` is which of the schemas judges
 (`config` unless said). What comes out is the value with its defaults, or what is wrong with it.
+
+Level: pure.
 """
 
 import json

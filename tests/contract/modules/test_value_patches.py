@@ -1,5 +1,7 @@
 """The promise to hooks of modules: what `VALUES_JSON_PATCH_PATH` and `CONFIG_VALUES_JSON_PATCH_PATH` may say, and how
-wrong ones are reported (docs/hooks.md)."""
+wrong ones are reported (docs/hooks.md).
+
+Level: pure."""
 
 import json
 

@@ -1,5 +1,7 @@
 """The promise to hooks, `enabled` scripts and templates: which values they get, byte for byte, and how
-dumps show what was patched."""
+dumps show what was patched.
+
+Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The ConfigMap as it is followed while clients write to it."""
+"""The ConfigMap as it is followed while clients write to it. Level: sandbox."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator

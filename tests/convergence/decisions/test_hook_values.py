@@ -1,4 +1,6 @@
-"""The values of modules and instances as their hooks see them; patches of the ConfigMap are tested in tests/flows."""
+"""The values of modules and instances as their hooks see them; patches of the ConfigMap are tested in tests/flows.
+
+Level: pure."""
 
 import asyncio
 

@@ -1,4 +1,6 @@
-"""Which modules are on and with which values, as edits come in: what an edit changes, what it decides, what is kept."""
+"""Which modules are on and with which values, as edits come in: what an edit changes, what it decides, what is kept.
+
+Level: pure."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""A counter that grows while something is wrong, without a timer."""
+"""A counter that grows while something is wrong, without a timer. Level: pure."""
 
 from hookrunner.convergence.decisions.configuration import TroubleCounter
 

@@ -1,4 +1,4 @@
-"""What a deletion does, once each, whatever happens meanwhile."""
+"""What a deletion does, once each, whatever happens meanwhile. Level: FakeCluster."""
 
 import pytest
 

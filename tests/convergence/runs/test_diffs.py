@@ -1,4 +1,6 @@
-"""Wanted objects against those of a real API server, which fills in defaults; values of Secrets on the sandbox."""
+"""Wanted objects against those of a real API server, which fills in defaults; values of Secrets on the sandbox.
+
+Level: control plane."""
 
 import asyncio
 import base64

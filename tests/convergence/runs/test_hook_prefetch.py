@@ -1,4 +1,4 @@
-"""Hooks are loaded while the modules before theirs are at work."""
+"""Hooks are loaded while the modules before theirs are at work. Level: pure."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""When the API server begins to ask hooks of modules, and when it asks no more."""
+"""When the API server begins to ask hooks of modules, and when it asks no more. Level: pure."""
 
 import asyncio
 from collections.abc import Sequence

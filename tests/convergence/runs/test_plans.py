@@ -1,4 +1,4 @@
-"""A unit that brings its planner: its release is made from that one's plans."""
+"""A unit that brings its planner: its release is made from that one's plans. Level: pure."""
 
 from contextlib import suppress
 from pathlib import Path

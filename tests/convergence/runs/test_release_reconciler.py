@@ -1,4 +1,6 @@
-"""From values to a release: when nothing is done, when something is rendered, and when it is rolled out."""
+"""From values to a release: when nothing is done, when something is rendered, and when it is rolled out.
+
+Level: pure."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A module's hooks that come and go with it, and are run on its behalf."""
+"""A module's hooks that come and go with it, and are run on its behalf. Level: sandbox."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A module's hooks come and go a thousand times."""
+"""A module's hooks come and go a thousand times. Level: sandbox."""
 
 import asyncio
 from dataclasses import replace

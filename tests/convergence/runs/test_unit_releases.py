@@ -1,4 +1,6 @@
-"""Releases between runs: where they are found, when their objects are watched, and which leftovers are purged."""
+"""Releases between runs: where they are found, when their objects are watched, and which leftovers are purged.
+
+Level: pure."""
 
 import asyncio
 import io

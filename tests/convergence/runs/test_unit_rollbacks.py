@@ -1,4 +1,4 @@
-"""Which revision a unit goes back to, for which attempt that stands, and that it is not repeated."""
+"""Which revision a unit goes back to, for which attempt that stands, and that it is not repeated. Level: pure."""
 
 from dataclasses import dataclass, field, replace
 

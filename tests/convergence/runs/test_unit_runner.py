@@ -1,5 +1,7 @@
 """The steps of a run and of a deletion: their order, that each is done once, and that a retry continues where the last
-attempt failed."""
+attempt failed.
+
+Level: pure."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Runs and deletions as tasks, in virtual time: which tasks are enqueued, what an attempt's outcome does, and what ends
-a back-off."""
+a back-off.
+
+Level: pure."""
 
 import asyncio
 from collections.abc import AsyncIterator

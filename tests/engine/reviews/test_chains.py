@@ -1,5 +1,7 @@
 """Which declared conversions lead where : its vectors, ties, and any rules against a plain
-search."""
+search.
+
+Level: pure."""
 
 from collections.abc import Sequence
 from pathlib import Path

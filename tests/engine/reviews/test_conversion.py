@@ -1,4 +1,4 @@
-"""One conversion review: which objects each hook run gets, and what may come back."""
+"""One conversion review: which objects each hook run gets, and what may come back. Level: pure."""
 
 import copy
 import random

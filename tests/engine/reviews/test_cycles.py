@@ -1,4 +1,6 @@
-"""A conversion that reads the snapshot of its own objects may wait indefinitely; one that does not is left alone."""
+"""A conversion that reads the snapshot of its own objects may wait indefinitely; one that does not is left alone.
+
+Level: pure."""
 
 from pathlib import Path
 

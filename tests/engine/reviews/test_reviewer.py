@@ -1,4 +1,4 @@
-"""Reviews are answered by hooks, and whatever goes wrong on the way has an end and a name."""
+"""Reviews are answered by hooks, and whatever goes wrong on the way has an end and a name. Level: sandbox."""
 
 import asyncio
 import base64

@@ -1,5 +1,7 @@
 """kubeadm's CoreDNS and kube-proxy on a real control plane, taken over by objects with `adopt: true`: addresses and
-settings stay, and each workload is rolled out once."""
+settings stay, and each workload is rolled out once.
+
+Level: control plane."""
 
 import json
 from ipaddress import ip_address

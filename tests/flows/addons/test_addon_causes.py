@@ -2,6 +2,8 @@
 conditions, Events, metrics and tables, and left when the cause is gone.
 
 `InternalError` is a fault of hookrunner, which no user can arrange: tests/instances/lives/test_internal_errors.py does.
+
+Level: control plane.
 """
 
 import asyncio

@@ -1,6 +1,8 @@
 """The same life for each shipped addon on a real control plane: installed, changed, robbed of its workloads, upgraded,
 downgraded, deleted, installed again. Its images never run, since the node is a fake one; what they would answer is
-missing."""
+missing.
+
+Level: control plane."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What users of an addon go through, with stock kubectl and helm on a real control plane."""
+"""What users of an addon go through, with stock kubectl and helm on a real control plane. Level: control plane."""
 
 import asyncio
 from pathlib import Path

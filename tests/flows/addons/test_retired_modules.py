@@ -1,5 +1,7 @@
 """A cluster that runs the module coredns of 0.2.0 gets a hookrunner without it: nothing is purged, what to do is
-reported, and the addon takes the objects over without creating one again. docs/retired-modules.md has the steps."""
+reported, and the addon takes the objects over without creating one again. docs/retired-modules.md has the steps.
+
+Level: control plane."""
 
 import asyncio
 import json

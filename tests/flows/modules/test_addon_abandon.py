@@ -1,4 +1,6 @@
-"""`hookrunner addon abandon`: the objects of an instance belong to their users, whether hookrunner runs or not."""
+"""`hookrunner addon abandon`: the objects of an instance belong to their users, whether hookrunner runs or not.
+
+Level: sandbox."""
 
 import asyncio
 import os

@@ -1,5 +1,7 @@
 """What commands show of the instances of a running hookrunner, and a rollback on request, which is pinned until its
-user asks for something else."""
+user asks for something else.
+
+Level: sandbox."""
 
 import orjson
 

@@ -1,4 +1,4 @@
-"""What hooks of a live instance are given, and what becomes of the conditions that they report."""
+"""What hooks of a live instance are given, and what becomes of the conditions that they report. Level: sandbox."""
 
 import json
 from typing import Any

@@ -1,5 +1,7 @@
 """The life of an instance, from the object to what is installed and back: installed, changed, upgraded, left alone by a
-restart, blocked, deleted."""
+restart, blocked, deleted.
+
+Level: sandbox."""
 
 import json
 from typing import Any

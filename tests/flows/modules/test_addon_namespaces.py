@@ -1,4 +1,4 @@
-"""In which namespace the objects of an instance are: its own, though its release is in hookrunner's."""
+"""In which namespace the objects of an instance are: its own, though its release is in hookrunner's. Level: sandbox."""
 
 from tests.flows.modules.test_addon_instances import THINGS, start, things
 from tests.flows.modules.world import World

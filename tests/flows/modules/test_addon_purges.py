@@ -1,4 +1,6 @@
-"""What is removed at a start because it belongs to nothing any more: releases of modules, never those of addons."""
+"""What is removed at a start because it belongs to nothing any more: releases of modules, never those of addons.
+
+Level: sandbox."""
 
 from collections.abc import Callable
 

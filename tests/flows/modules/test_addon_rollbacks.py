@@ -1,5 +1,7 @@
 """Upgrades of instances that are undone since they do not work in time. `flows/addons/test_addon_causes.py` has the
-other causes: a refused object, a failed one."""
+other causes: a refused object, a failed one.
+
+Level: sandbox."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Instances whose packages come over the network, and the flags that say where, for whom and how."""
+"""Instances whose packages come over the network, and the flags that say where, for whom and how. Level: sandbox."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,5 +1,7 @@
 """Objects in a module's way, without an owner or of an operator that has moved: refused with the way out, and taken
-over when a user asks for it."""
+over when a user asks for it.
+
+Level: control plane."""
 
 import json
 from typing import Any

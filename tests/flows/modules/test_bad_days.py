@@ -1,4 +1,6 @@
-"""Failures around modules that users can see and that end by themselves: storms of edits, lost definitions."""
+"""Failures around modules that users can see and that end by themselves: storms of edits, lost definitions.
+
+Level: sandbox."""
 
 import asyncio
 import json

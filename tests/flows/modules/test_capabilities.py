@@ -1,4 +1,6 @@
-"""Charts that read `.Capabilities` are rendered again when the cluster serves other kinds (docs/decisions.md, 47)."""
+"""Charts that read `.Capabilities` are rendered again when the cluster serves other kinds (docs/decisions.md, 47).
+
+Level: sandbox."""
 
 from tests.flows.modules.hooks import configmap, hook
 from tests.flows.modules.test_overtaking import CRD

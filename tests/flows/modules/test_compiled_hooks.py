@@ -1,4 +1,4 @@
-"""Modules with hooks compiled into addon-operator run without them and name them, or are parked."""
+"""Modules with hooks compiled into addon-operator run without them and name them, or are parked. Level: sandbox."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""The ConfigMap and the Secret: what users do with them, and what modules make of it (docs/modules.md)."""
+"""The ConfigMap and the Secret: what users do with them, and what modules make of it (docs/modules.md).
+
+Level: sandbox."""
 
 import base64
 

@@ -1,4 +1,6 @@
-"""A ConfigMap or Secret of the configuration that is deleted: its replacement must not uninstall a module."""
+"""A ConfigMap or Secret of the configuration that is deleted: its replacement must not uninstall a module.
+
+Level: control plane."""
 
 import asyncio
 import base64

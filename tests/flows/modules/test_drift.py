@@ -1,4 +1,6 @@
-"""Objects that a user deletes come back, also if they went while the program was down, and nothing else is written."""
+"""Objects that a user deletes come back, also if they went while the program was down, and nothing else is written.
+
+Level: sandbox."""
 
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World

@@ -1,4 +1,6 @@
-"""Records of releases as ConfigMaps (`--helm-driver configmap`), and what a change of the driver asks for."""
+"""Records of releases as ConfigMaps (`--helm-driver configmap`), and what a change of the driver asks for.
+
+Level: control plane."""
 
 import asyncio
 import json

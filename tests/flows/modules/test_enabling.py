@@ -1,4 +1,4 @@
-"""`enabled` scripts, modules that hooks turn on or off, and the deletion of modules."""
+"""`enabled` scripts, modules that hooks turn on or off, and the deletion of modules. Level: control plane."""
 
 from tests.flows.modules.hooks import at, configmap, enabled, hook, patch, unless, until_told, watching
 from tests.flows.modules.world import World

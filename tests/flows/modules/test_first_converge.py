@@ -1,4 +1,4 @@
-"""The first converge: global hooks, modules and their hooks run in the order of addon-operator."""
+"""The first converge: global hooks, modules and their hooks run in the order of addon-operator. Level: sandbox."""
 
 from tests.flows.modules.hooks import at, configmap, enabled, hook, patch, watching
 from tests.flows.modules.world import World

@@ -1,4 +1,4 @@
-"""A module that fails because another one failed is retried as soon as that one heals."""
+"""A module that fails because another one failed is retried as soon as that one heals. Level: sandbox."""
 
 from tests.flows.modules.hooks import at, hook, unless
 from tests.flows.modules.world import World

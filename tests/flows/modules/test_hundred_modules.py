@@ -1,4 +1,4 @@
-"""A hundred modules of which the first hangs: the others converge, and those that need it follow."""
+"""A hundred modules of which the first hangs: the others converge, and those that need it follow. Level: sandbox."""
 
 from tests.flows.modules.hooks import configmap, hook, until_told
 from tests.flows.modules.test_overtaking import CRD, THING

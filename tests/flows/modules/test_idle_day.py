@@ -1,5 +1,7 @@
 """A day without changes, in which hookrunner writes nothing: the program in the test's own event loop, with clocks that
-are set forward twenty minutes at a time, which every watch takes for a dead connection, and whatever else goes on."""
+are set forward twenty minutes at a time, which every watch takes for a dead connection, and whatever else goes on.
+
+Level: sandbox."""
 
 import asyncio
 import os

@@ -1,4 +1,6 @@
-"""A converge that is interrupted: by Ctrl-C, kill -9, an unreachable API server, or a right that is revoked."""
+"""A converge that is interrupted: by Ctrl-C, kill -9, an unreachable API server, or a right that is revoked.
+
+Level: control plane."""
 
 import asyncio
 from signal import SIGINT, SIGKILL

@@ -1,4 +1,6 @@
-"""An instance with the largest patches that are allowed: hookrunner answers probes and ends while it works on them."""
+"""An instance with the largest patches that are allowed: hookrunner answers probes and ends while it works on them.
+
+Level: sandbox."""
 
 import time
 from pathlib import Path

@@ -1,5 +1,7 @@
 """A module keeps what it last ran with until its deletion has ended: its delete hooks see the user's values, whatever
-the edit that turns it off takes away."""
+the edit that turns it off takes away.
+
+Level: sandbox."""
 
 import base64
 from typing import Any

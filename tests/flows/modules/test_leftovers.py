@@ -1,4 +1,6 @@
-"""A start over releases of an earlier life: up to date, of unclear state, turned off meanwhile, or without a module."""
+"""A start over releases of an earlier life: up to date, of unclear state, turned off meanwhile, or without a module.
+
+Level: sandbox."""
 
 from tests.flows.modules.hooks import at, configmap, enabled, hook
 from tests.flows.modules.world import World

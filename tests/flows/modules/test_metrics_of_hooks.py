@@ -1,5 +1,7 @@
 """Every series about hooks of modules and global hooks: name, labels, value, and when it counts, as addon-operator has
-them. One story with each kind of binding, of run and of failure, driven by real hooks; the tables are the oracle."""
+them. One story with each kind of binding, of run and of failure, driven by real hooks; the tables are the oracle.
+
+Level: sandbox."""
 
 import contextlib
 import re

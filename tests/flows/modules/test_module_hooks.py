@@ -1,4 +1,6 @@
-"""Kubernetes and schedule bindings of module hooks: what they hold back, their queues, and hooks of the same name."""
+"""Kubernetes and schedule bindings of module hooks: what they hold back, their queues, and hooks of the same name.
+
+Level: sandbox."""
 
 from tests.flows.modules.hooks import at, configmap, hook, patch, until_told, watching
 from tests.flows.modules.world import World

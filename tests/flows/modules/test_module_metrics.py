@@ -1,4 +1,4 @@
-"""Metrics of modules, with the labels that addon-operator's dashboards use."""
+"""Metrics of modules, with the labels that addon-operator's dashboards use. Level: sandbox."""
 
 import pytest
 

@@ -1,5 +1,7 @@
 """What modules show on the debug socket, `/readyz`, `/status/converge`, in metrics and Events, and that they show no
-secrets."""
+secrets.
+
+Level: sandbox."""
 
 import asyncio
 import base64

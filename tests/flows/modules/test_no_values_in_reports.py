@@ -1,4 +1,6 @@
-"""A running program with every kind of mistake in it, a password in each: none of its reports has the password."""
+"""A running program with every kind of mistake in it, a password in each: none of its reports has the password.
+
+Level: control plane."""
 
 import asyncio
 import json

@@ -1,5 +1,7 @@
 """Everything that runs in one process sees one cluster: hooks, global hooks, `enabled` scripts, templates and the loops
-of the cloud. Another one, to which the environment leads, is asked nothing."""
+of the cloud. Another one, to which the environment leads, is asked nothing.
+
+Level: sandbox."""
 
 import json
 import os

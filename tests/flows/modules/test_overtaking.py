@@ -1,4 +1,4 @@
-"""A module that fails, hangs or lacks something does not delay others, and heals by itself."""
+"""A module that fails, hangs or lacks something does not delay others, and heals by itself. Level: sandbox."""
 
 from tests.flows.modules.hooks import at, configmap, hook, patch, unless, until_told, watching
 from tests.flows.modules.world import World

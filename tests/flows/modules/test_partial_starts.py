@@ -1,4 +1,4 @@
-"""A module whose start fails once at every step."""
+"""A module whose start fails once at every step. Level: sandbox."""
 
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox

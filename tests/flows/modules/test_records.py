@@ -1,4 +1,4 @@
-"""Damaged records of releases are reported where users look, and repaired as far as they can be."""
+"""Damaged records of releases are reported where users look, and repaired as far as they can be. Level: sandbox."""
 
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.test_module_status import conditions, told

@@ -1,4 +1,6 @@
-"""What modules require of each other and of the cluster: order, switching off, and the reasons shown."""
+"""What modules require of each other and of the cluster: order, switching off, and the reasons shown.
+
+Level: control plane."""
 
 import json
 

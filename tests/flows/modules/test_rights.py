@@ -1,5 +1,7 @@
 """Modules with the rights that addon-operator needs: `update` of the ConfigMap, records without `watch`, the status of
-definitions by `update`, Helm hooks without `patch`, no Events, no right to look for definitions."""
+definitions by `update`, Helm hooks without `patch`, no Events, no right to look for definitions.
+
+Level: control plane."""
 
 import asyncio
 import json

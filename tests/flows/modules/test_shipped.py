@@ -1,4 +1,6 @@
-"""The shipped modules, at work on a sandbox whose Pods become Ready, and on the real control plane."""
+"""The shipped modules, at work on a sandbox whose Pods become Ready, and on the real control plane.
+
+Level: control plane."""
 
 import asyncio
 import json

@@ -1,4 +1,6 @@
-"""Objects that hookrunner does not write: those under maintenance, definitions, a release in another namespace."""
+"""Objects that hookrunner does not write: those under maintenance, definitions, a release in another namespace.
+
+Level: sandbox."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Admission and conversion hooks of modules on the real control plane."""
+"""Admission and conversion hooks of modules on the real control plane. Level: control plane."""
 
 import asyncio
 import json
@@ -138,7 +138,7 @@ async def test_a_module_converts_the_kind_that_it_brings(asking: World, site: Si
     binding = {"name": "teas", "kind": "Tea", "apiVersion": f"{kind.group}/v1", "jqFilter": ".spec.address.host"}
     look = 'jq -r ".[0] | select(.type == \\"Synchronization\\") | .objects[].filterResult" $BINDING_CONTEXT_PATH'
     script = kind.converting(*LOWER, *UPPER, before=f'{look} >> "$TOLD/hosts"\n', kubernetes=[binding])
-    definition = json.dumps(kind.definition("v1alpha1"))
+    definition = json.dumps(kind.written("v1alpha1"))
     asking.module("010-a", {"crds/tea.yaml": definition, "hooks/h.sh": script})
     await asking.configure(aEnabled="true")
     try:

@@ -1,4 +1,4 @@
-"""Words of YAML 1.1 in the configuration, and a `global` that is refused."""
+"""Words of YAML 1.1 in the configuration, and a `global` that is refused. Level: sandbox."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The API server's rules for webhooks, checked for validating and mutating bindings alike."""
+"""The API server's rules for webhooks, checked for validating and mutating bindings alike. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Names of snapshots: which a binding gets, and which are unknown or ambiguous."""
+"""Names of snapshots: which a binding gets, and which are unknown or ambiguous. Level: pure."""
 
 from typing import Any
 

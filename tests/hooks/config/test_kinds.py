@@ -1,4 +1,4 @@
-"""Which kind of hook may have which lifecycle bindings. Their place in a run is for the engine."""
+"""Which kind of hook may have which lifecycle bindings. Their place in a run is for the engine. Level: pure."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""What a v1 configuration must fulfil beyond its tables. Selectors, includes and webhooks have files of their own."""
+"""What a v1 configuration must fulfil beyond its tables. Selectors, includes and webhooks have files of their own.
+
+Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Selectors as strings for the API server."""
+"""Selectors as strings for the API server. Level: pure."""
 
 from typing import Any
 

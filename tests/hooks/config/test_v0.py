@@ -1,4 +1,4 @@
-"""The legacy configuration: what it means, and what of it is refused."""
+"""The legacy configuration: what it means, and what of it is refused. Level: pure."""
 
 from typing import Any
 

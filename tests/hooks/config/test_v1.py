@@ -1,4 +1,6 @@
-"""Defaults and meanings of a v1 configuration. Refusals: test_rules.py. Whole configurations: tests/contract."""
+"""Defaults and meanings of a v1 configuration. Refusals: test_rules.py. Whole configurations: tests/contract.
+
+Level: pure."""
 
 from typing import Any
 

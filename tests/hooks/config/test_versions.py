@@ -1,5 +1,7 @@
 """Which version an answer speaks, and that every problem of it is reported. Its meaning: test_v0.py, test_v1.py and the
-golden files of tests/contract."""
+golden files of tests/contract.
+
+Level: pure."""
 
 import pytest
 

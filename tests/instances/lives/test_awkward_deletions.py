@@ -1,5 +1,7 @@
 """Deletions of instances that do not go by the book: what is left is what the user wants to keep, and a deletion that
-cannot go on says why."""
+cannot go on says why.
+
+Level: sandbox."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Instances with hooks are deleted: while these hang or fail, and so often that a leak would show."""
+"""Instances with hooks are deleted: while these hang or fail, and so often that a leak would show. Level: sandbox."""
 
 import asyncio
 import os

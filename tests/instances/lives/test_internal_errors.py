@@ -1,4 +1,6 @@
-"""A fault of hookrunner itself in the run of an instance: shown like every other state, and left by itself."""
+"""A fault of hookrunner itself in the run of an instance: shown like every other state, and left by itself.
+
+Level: sandbox."""
 
 import pytest
 

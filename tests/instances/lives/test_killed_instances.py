@@ -4,6 +4,8 @@ an upgrade, a rollback, a deletion, and a deletion that leaves the objects.
 One process serves many places, and each is cut off after another write. For the API server that is as if the process
 had been killed there; what it still knows is gone with it when it ends. The process that finishes one act is the one
 that is cut off in the next. Where the API server is only away or refuses for a while, the same process goes on.
+
+Level: sandbox.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""Which Events the states of an instance become, one after the other."""
+"""Which Events the states of an instance become, one after the other. Level: pure."""
 
 from dataclasses import replace
 

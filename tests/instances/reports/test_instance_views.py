@@ -1,4 +1,4 @@
-"""What commands are shown of instances, and which of them they may not roll back."""
+"""What commands are shown of instances, and which of them they may not roll back. Level: FakeApi."""
 
 import time
 from collections.abc import Sequence

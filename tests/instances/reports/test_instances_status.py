@@ -1,4 +1,4 @@
-"""What gauges and `/readyz` show of instances."""
+"""What gauges and `/readyz` show of instances. Level: pure."""
 
 import asyncio
 import re

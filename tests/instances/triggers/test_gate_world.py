@@ -1,4 +1,4 @@
-"""What gates see of the world around an instance."""
+"""What gates see of the world around an instance. Level: FakeCluster."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What opens each gate of `requires`, without waiting for a back-off."""
+"""What opens each gate of `requires`, without waiting for a back-off. Level: FakeCluster."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which addons hear of a change of channels and packages in the cluster, and when."""
+"""Which addons hear of a change of channels and packages in the cluster, and when. Level: FakeCluster."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,6 +1,8 @@
 """Every field of every least and rich object, dropped or set to something else: the same answer as of a real server.
 
 Not compared: what needs CEL or other objects, and what the sandbox allows on purpose (privileged containers).
+
+Level: control plane.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""docs/sandbox.md lists the kinds whose values are checked: the sandbox is closed, and the list is what it does."""
+"""docs/sandbox.md lists the kinds whose values are checked: the sandbox is closed, and the list is what it does.
+
+Level: pure."""
 
 import re
 from pathlib import Path

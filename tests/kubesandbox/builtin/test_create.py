@@ -1,4 +1,6 @@
-"""Objects of every built-in kind, created: the sandbox's rules against a real API server's, field by field."""
+"""Objects of every built-in kind, created: the sandbox's rules against a real API server's, field by field.
+
+Level: control plane."""
 
 from pathlib import Path
 

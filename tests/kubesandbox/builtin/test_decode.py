@@ -1,4 +1,6 @@
-"""Bodies that do not fit their kind: errors, warnings and what is left, against a real API server, word by word."""
+"""Bodies that do not fit their kind: errors, warnings and what is left, against a real API server, word by word.
+
+Level: control plane."""
 
 from contextlib import suppress
 from pathlib import Path

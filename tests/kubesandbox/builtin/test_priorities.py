@@ -1,4 +1,6 @@
-"""Priorities of Pods: from their class, from the default class, from the system's; refusals as of a real server."""
+"""Priorities of Pods: from their class, from the default class, from the system's; refusals as of a real server.
+
+Level: control plane."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Protobuf bodies, read from what the real API server writes: the same object asked for in both forms."""
+"""Protobuf bodies, read from what the real API server writes: the same object asked for in both forms.
+
+Level: control plane."""
 
 import http.client
 import ssl

@@ -1,4 +1,6 @@
-"""Objects that break rules: the sandbox refuses for the same reasons at the same fields as a real API server."""
+"""Objects that break rules: the sandbox refuses for the same reasons at the same fields as a real API server.
+
+Level: control plane."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What creating, updating and deleting do per kind, as far as one object shows it."""
+"""What creating, updating and deleting do per kind, as far as one object shows it. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is known of Go's types, and that it is of today's kinds and versions."""
+"""What is known of Go's types, and that it is of today's kinds and versions. Level: pure."""
 
 import gzip
 import json

@@ -1,4 +1,6 @@
-"""Stored objects, changed: what an update keeps, counts and refuses, against a real API server."""
+"""Stored objects, changed: what an update keeps, counts and refuses, against a real API server.
+
+Level: control plane."""
 
 from collections.abc import Callable, Iterator
 from http import HTTPStatus

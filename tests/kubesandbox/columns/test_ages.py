@@ -1,4 +1,4 @@
-"""Ages: the figures that kubectl shows, at every step of the scale."""
+"""Ages: the figures that kubectl shows, at every step of the scale. Level: pure."""
 
 from datetime import UTC, datetime
 

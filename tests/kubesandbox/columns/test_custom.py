@@ -1,4 +1,4 @@
-"""Columns of custom kinds: each path and type gives the cell that a real API server gives."""
+"""Columns of custom kinds: each path and type gives the cell that a real API server gives. Level: control plane."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

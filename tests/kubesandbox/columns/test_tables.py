@@ -1,4 +1,4 @@
-"""Tables: every cell as a real API server fills it, for objects with much to show."""
+"""Tables: every cell as a real API server fills it, for objects with much to show. Level: control plane."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

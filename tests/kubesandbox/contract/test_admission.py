@@ -1,4 +1,4 @@
-"""Admission webhooks: what their answers do to a request."""
+"""Admission webhooks: what their answers do to a request. Level: control plane."""
 
 import pytest
 

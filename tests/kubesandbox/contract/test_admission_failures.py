@@ -1,4 +1,6 @@
-"""Webhooks without an answer, or with a bad one: the outcome of the request, by the `failurePolicy`."""
+"""Webhooks without an answer, or with a bad one: the outcome of the request, by the `failurePolicy`.
+
+Level: control plane."""
 
 import base64
 import json

@@ -1,4 +1,6 @@
-"""Which requests a webhook is asked about: rules, scopes, selectors, conditions, equivalent versions."""
+"""Which requests a webhook is asked about: rules, scopes, selectors, conditions, equivalent versions.
+
+Level: control plane."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What webhooks are asked: the review of each kind of request."""
+"""What webhooks are asked: the review of each kind of request. Level: control plane."""
 
 from contextlib import closing
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Malformed bodies: each is refused by a Status that says so, and the server goes on."""
+"""Malformed bodies: each is refused by a Status that says so, and the server goes on. Level: control plane."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Definitions whose objects a webhook converts: what is stored, what is shown."""
+"""Definitions whose objects a webhook converts: what is stored, what is shown. Level: control plane."""
 
 from tests.kubesandbox.contract.admission import Case
 from tests.kubesandbox.contract.api import Api, until

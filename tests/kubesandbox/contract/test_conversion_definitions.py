@@ -1,4 +1,4 @@
-"""What a definition may say of its conversion."""
+"""What a definition may say of its conversion. Level: control plane."""
 
 import base64
 import secrets

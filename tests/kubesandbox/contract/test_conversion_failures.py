@@ -1,4 +1,4 @@
-"""Conversions that go wrong: what is written and shown then."""
+"""Conversions that go wrong: what is written and shown then. Level: control plane."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,6 @@
-"""Definitions over time: names that are taken, schemas that change, what goes with a definition."""
+"""Definitions over time: names that are taken, schemas that change, what goes with a definition.
+
+Level: control plane."""
 
 import secrets
 from typing import Any

@@ -1,4 +1,6 @@
-"""Discovery: which groups, versions and kinds there are, told in three ways; and OpenAPI, which tells their fields."""
+"""Discovery: which groups, versions and kinds there are, told in three ways; and OpenAPI, which tells their fields.
+
+Level: control plane."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Events have two faces, `v1` and `events.k8s.io/v1`."""
+"""Events have two faces, `v1` and `events.k8s.io/v1`. Level: control plane."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Evictions, and the grace of Pods that a node has."""
+"""Evictions, and the grace of Pods that a node has. Level: control plane."""
 
 import pytest
 

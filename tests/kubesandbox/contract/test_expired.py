@@ -1,4 +1,6 @@
-"""History that is gone: 410, and how a client gets on. PodTemplates, for there the real server shows it at once."""
+"""History that is gone: 410, and how a client gets on. PodTemplates, for there the real server shows it at once.
+
+Level: control plane."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Owners and what they own: what goes with an owner, what stays, what holds it."""
+"""Owners and what they own: what goes with an owner, what stays, what holds it. Level: control plane."""
 
 from typing import Any
 

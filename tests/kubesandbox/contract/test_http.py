@@ -1,4 +1,4 @@
-"""HTTP itself: methods, encodings, numbers in queries, paths that are nearly right."""
+"""HTTP itself: methods, encodings, numbers in queries, paths that are nearly right. Level: control plane."""
 
 import gzip
 from typing import Any

@@ -2,6 +2,8 @@
 
 A script's first line, `# says: …`, is what must be printed on each, so that two equal failures are no success. `$X` is
 a name, `$GROUP` an API group and `$NS` the namespace of the script's own; `kubectl` is called with that namespace.
+
+Level: control plane.
 """
 
 import re

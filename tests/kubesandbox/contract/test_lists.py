@@ -1,4 +1,4 @@
-"""Lists: in pages, at a revision, of one namespace or of all."""
+"""Lists: in pages, at a revision, of one namespace or of all. Level: control plane."""
 
 from collections.abc import Iterator
 from typing import Any

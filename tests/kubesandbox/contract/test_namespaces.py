@@ -1,4 +1,4 @@
-"""Namespaces: what a new one has, what a terminating one refuses, how one goes."""
+"""Namespaces: what a new one has, what a terminating one refuses, how one goes. Level: control plane."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The `kubernetes` package, as a hook's author may use it, works on each server alike."""
+"""The `kubernetes` package, as a hook's author may use it, works on each server alike. Level: control plane."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,6 @@
-"""Every story gives what the real control plane gave when it was recorded; on the real one, still."""
+"""Every story gives what the real control plane gave when it was recorded; on the real one, still.
+
+Level: control plane."""
 
 from pathlib import Path
 

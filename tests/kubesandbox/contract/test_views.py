@@ -1,4 +1,4 @@
-"""The forms in which objects are shown: YAML, tables, metadata alone, pretty."""
+"""The forms in which objects are shown: YAML, tables, metadata alone, pretty. Level: control plane."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Watches: where they begin, what they tell, how they end."""
+"""Watches: where they begin, what they tell, how they end. Level: control plane."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Watches of custom objects while their definition changes: what ends them, and what does not."""
+"""Watches of custom objects while their definition changes: what ends them, and what does not. Level: control plane."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What happens with a definition and those beside it, without a server."""
+"""What happens with a definition and those beside it, without a server. Level: pure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

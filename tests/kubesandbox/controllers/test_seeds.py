@@ -1,4 +1,4 @@
-"""Manifests that are there from the beginning."""
+"""Manifests that are there from the beginning. Level: pure."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whatever a client sends is applied or refused; nothing breaks."""
+"""Whatever a client sends is applied or refused; nothing breaks. Level: pure."""
 
 from contextlib import suppress
 

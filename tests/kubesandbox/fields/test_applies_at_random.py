@@ -1,4 +1,6 @@
-"""Three managers write at random to a Widget, on a real API server and here: nothing may differ."""
+"""Three managers write at random to a Widget, on a real API server and here: nothing may differ.
+
+Level: control plane."""
 
 import secrets
 from typing import Any

@@ -1,4 +1,4 @@
-"""Built-in kinds on a real API server and here: the same writes leave the same managed fields."""
+"""Built-in kinds on a real API server and here: the same writes leave the same managed fields. Level: control plane."""
 
 import json
 

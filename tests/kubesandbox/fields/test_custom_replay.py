@@ -1,4 +1,6 @@
-"""Widgets on a real API server and here: the same writes leave the same managed fields and the same object."""
+"""Widgets on a real API server and here: the same writes leave the same managed fields and the same object.
+
+Level: control plane."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Path elements: how they are distinguished, written, read and shown."""
+"""Path elements: how they are distinguished, written, read and shown. Level: pure."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Entries of managedFields: their order, their identity, the cap."""
+"""Entries of managedFields: their order, their identity, the cap. Level: pure."""
 
 from kubesandbox.fields.entries import Entries, ManagedFieldsEntry, capped, read, written
 

@@ -1,4 +1,4 @@
-"""Merging, owning and removing by a schema."""
+"""Merging, owning and removing by a schema. Level: pure."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The rules, one by one, without a server."""
+"""The rules, one by one, without a server. Level: pure."""
 
 from collections.abc import Callable
 from copy import deepcopy

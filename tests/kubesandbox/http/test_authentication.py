@@ -1,4 +1,6 @@
-"""Which requests a sandbox answers: with the token, without, with a wrong one; and how it refuses."""
+"""Which requests a sandbox answers: with the token, without, with a wrong one; and how it refuses.
+
+Level: control plane."""
 
 import ssl
 import urllib.request

@@ -1,4 +1,6 @@
-"""Discovery documents: equal to a real API server's for what both serve, and custom kinds take their place in them."""
+"""Discovery documents: equal to a real API server's for what both serve, and custom kinds take their place in them.
+
+Level: control plane."""
 
 from dataclasses import replace
 from typing import Any

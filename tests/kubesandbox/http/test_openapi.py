@@ -1,4 +1,6 @@
-"""OpenAPI v3: documents equal to a real API server's, and the stock kubectl's questions answered by them."""
+"""OpenAPI v3: documents equal to a real API server's, and the stock kubectl's questions answered by them.
+
+Level: control plane."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What connections cost that show no token yet: every user of the machine may open some."""
+"""What connections cost that show no token yet: every user of the machine may open some. Level: sandbox."""
 
 import asyncio
 import gc

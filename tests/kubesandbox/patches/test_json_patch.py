@@ -1,4 +1,4 @@
-"""JSON patches: the pure function says what the real API server says."""
+"""JSON patches: the pure function says what the real API server says. Level: control plane."""
 
 from copy import deepcopy
 from typing import Any

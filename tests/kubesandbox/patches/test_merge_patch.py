@@ -1,4 +1,4 @@
-"""Merge patches: the pure function says what the real API server says."""
+"""Merge patches: the pure function says what the real API server says. Level: control plane."""
 
 from copy import deepcopy
 from typing import Any

@@ -2,6 +2,8 @@
 
 The server defaults what it stores, so both results are compared as it shows them: its own answer to the patch, and its
 answer to an update with ours, neither of which is kept.
+
+Level: control plane.
 """
 
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Selectors: what they select and how they refuse, compared with a real API server."""
+"""Selectors: what they select and how they refuse, compared with a real API server. Level: control plane."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Deployments: their ReplicaSets and Pods, through roll-outs, scaling and mistakes."""
+"""Deployments: their ReplicaSets and Pods, through roll-outs, scaling and mistakes. Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""kubectl on a sandbox that simulates: what a user types in a demo."""
+"""kubectl on a sandbox that simulates: what a user types in a demo. Level: sandbox."""
 
 import asyncio
 from pathlib import Path

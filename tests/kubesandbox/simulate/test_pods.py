@@ -1,4 +1,4 @@
-"""Pods: a node, an address, containers that start, become ready and end."""
+"""Pods: a node, an address, containers that start, become ready and end. Level: pure."""
 
 from typing import Any
 

@@ -2,6 +2,8 @@
 
 Names, times and addresses are masked. Of Pods only what controllers and the scheduler write is compared: kwok's kubelet
 says less than a real one.
+
+Level: control plane.
 """
 
 import json

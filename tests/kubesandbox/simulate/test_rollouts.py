@@ -1,4 +1,4 @@
-"""Sizes of ReplicaSets during a roll-out: whatever the state, no step breaks the strategy."""
+"""Sizes of ReplicaSets during a roll-out: whatever the state, no step breaks the strategy. Level: pure."""
 
 from typing import Any
 

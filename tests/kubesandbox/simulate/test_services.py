@@ -1,4 +1,4 @@
-"""Services and claims: who is behind a Service, and volumes that come and go."""
+"""Services and claims: who is behind a Service, and volumes that come and go. Level: pure."""
 
 from typing import Any
 

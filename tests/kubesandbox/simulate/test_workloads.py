@@ -1,4 +1,4 @@
-"""ReplicaSets, StatefulSets, DaemonSets and Jobs in virtual time."""
+"""ReplicaSets, StatefulSets, DaemonSets and Jobs in virtual time. Level: pure."""
 
 from typing import Any
 

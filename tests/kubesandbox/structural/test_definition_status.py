@@ -1,4 +1,6 @@
-"""What becomes of a definition's names, as a real API server decides it: the second does not get what is taken."""
+"""What becomes of a definition's names, as a real API server decides it: the second does not get what is taken.
+
+Level: control plane."""
 
 from typing import Any
 

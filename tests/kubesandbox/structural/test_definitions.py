@@ -1,4 +1,4 @@
-"""Definitions: every complaint, and what is added to a good one, equal to a real API server's."""
+"""Definitions: every complaint, and what is added to a good one, equal to a real API server's. Level: control plane."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""The metadata of custom objects, read into the fields that there are as a real API server reads it."""
+"""The metadata of custom objects, read into the fields that there are as a real API server reads it.
+
+Level: control plane."""
 
 from typing import Any
 

@@ -1,6 +1,8 @@
 """Random structural schemas, random objects: the real API server and we agree on what is kept and what is wrong.
 
 One definition has many schemas, each a field of its spec, because serving one takes the server a moment.
+
+Level: control plane.
 """
 
 from typing import Any

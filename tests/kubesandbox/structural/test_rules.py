@@ -1,4 +1,6 @@
-"""Rules in CEL: what they say of an object, equal to a real API server's; and which of them are refused."""
+"""Rules in CEL: what they say of an object, equal to a real API server's; and which of them are refused.
+
+Level: control plane."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Patterns and formats: which texts match, as a real API server decides it."""
+"""Patterns and formats: which texts match, as a real API server decides it. Level: control plane."""
 
 from collections.abc import Iterator
 

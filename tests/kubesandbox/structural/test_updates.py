@@ -1,4 +1,6 @@
-"""Updates under a schema that became stricter: old sins that did not change are forgiven, as by a real API server."""
+"""Updates under a schema that became stricter: old sins that did not change are forgiven, as by a real API server.
+
+Level: control plane."""
 
 from collections.abc import Iterator
 from typing import Any

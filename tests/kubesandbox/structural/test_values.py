@@ -1,6 +1,8 @@
 """Values against schemas: what is kept of an object, and every complaint, equal to a real API server's.
 
 All schemas are fields of one definition, so that the server has to serve only one.
+
+Level: control plane.
 """
 
 from collections.abc import Iterator

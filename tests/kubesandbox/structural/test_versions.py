@@ -1,4 +1,6 @@
-"""What a definition makes the API serve, objects in other versions and as Scales, equal to a real API server's."""
+"""What a definition makes the API serve, objects in other versions and as Scales, equal to a real API server's.
+
+Level: control plane."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which objects a deletion takes with it."""
+"""Which objects a deletion takes with it. Level: sandbox."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Watches in virtual time; what they tell of objects is in `contract/test_watches.py`."""
+"""Watches in virtual time; what they tell of objects is in `contract/test_watches.py`. Level: pure."""
 
 import asyncio
 

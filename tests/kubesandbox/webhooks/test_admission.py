@@ -1,4 +1,4 @@
-"""Admission in the sandbox alone: what passes by, who asks, Services, a missing library."""
+"""Admission in the sandbox alone: what passes by, who asks, Services, a missing library. Level: sandbox."""
 
 import asyncio
 from urllib.request import Request, urlopen

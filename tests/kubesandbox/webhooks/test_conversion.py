@@ -1,4 +1,6 @@
-"""Conversion in the sandbox alone: what is remembered, what controllers do, storage versions that change, restarts."""
+"""Conversion in the sandbox alone: what is remembered, what controllers do, storage versions that change, restarts.
+
+Level: sandbox."""
 
 import json
 from pathlib import Path

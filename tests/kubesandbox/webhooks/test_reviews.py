@@ -1,4 +1,4 @@
-"""Whatever a webhook replies, it is read or refused, never a bug."""
+"""Whatever a webhook replies, it is read or refused, never a bug. Level: pure."""
 
 import json
 from typing import Any

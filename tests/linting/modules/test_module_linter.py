@@ -1,4 +1,4 @@
-"""Findings about modules: each code on a module with just this mistake, none on a correct one."""
+"""Findings about modules: each code on a module with just this mistake, none on a correct one. Level: pure."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The position of a value of a file that a JSON pointer names."""
+"""The position of a value of a file that a JSON pointer names. Level: pure."""
 
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Fields whose texts become something else than texts. Here functions render; `test_module_linter.py` and
-`../test_addon_linter.py` have charts and packages."""
+`../test_addon_linter.py` have charts and packages.
+
+Level: pure."""
 
 import hashlib
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""Health of releases on the sandbox, in virtual time: what is reported, when, and what is never called current."""
+"""Health of releases on the sandbox, in virtual time: what is reported, when, and what is never called current.
+
+Level: sandbox."""
 
 import asyncio
 from collections.abc import AsyncIterator

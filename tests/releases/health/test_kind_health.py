@@ -1,4 +1,4 @@
-"""What a watch of one kind shows, and for how long that counts."""
+"""What a watch of one kind shows, and for how long that counts. Level: pure."""
 
 from datetime import UTC, datetime
 from typing import Any

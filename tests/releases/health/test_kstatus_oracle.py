@@ -1,4 +1,4 @@
-"""Status and reason equal those of cli-utils' own code."""
+"""Status and reason equal those of cli-utils' own code. Level: pure."""
 
 from collections import Counter
 from datetime import UTC, datetime

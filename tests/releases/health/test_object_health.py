@@ -1,4 +1,6 @@
-"""Each rule of kstatus as a row: an object, and its status with the reason. `test_kstatus_oracle` has the library."""
+"""Each rule of kstatus as a row: an object, and its status with the reason. `test_kstatus_oracle` has the library.
+
+Level: pure."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

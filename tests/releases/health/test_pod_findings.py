@@ -1,4 +1,4 @@
-"""What Pods say about a workload that does not become ready."""
+"""What Pods say about a workload that does not become ready. Level: pure."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

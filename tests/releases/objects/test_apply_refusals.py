@@ -1,4 +1,6 @@
-"""What the API server says about fields, and faults that are tolerated. Messages are those of Kubernetes 1.35."""
+"""What the API server says about fields, and faults that are tolerated. Messages are those of Kubernetes 1.35.
+
+Level: pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Marks of an addon's objects: what is sent, what is read, and how they are taken away."""
+"""Marks of an addon's objects: what is sent, what is read, and how they are taken away. Level: pure."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,6 @@
-"""Refusals of a write, and other clients that are always quicker. The rest: `test_manifest_applier.py`."""
+"""Refusals of a write, and other clients that are always quicker. The rest: `test_manifest_applier.py`.
+
+Level: sandbox."""
 
 from typing import Any
 

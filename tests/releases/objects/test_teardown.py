@@ -1,4 +1,4 @@
-"""A release of an addon is deleted with all its objects, or left to its users, on the sandbox."""
+"""A release of an addon is deleted with all its objects, or left to its users, on the sandbox. Level: sandbox."""
 
 import itertools
 from dataclasses import replace

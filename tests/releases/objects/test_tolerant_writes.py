@@ -1,4 +1,6 @@
-"""Fields that the API server does not know: ignored when a template sets them, refused when a patch does."""
+"""Fields that the API server does not know: ignored when a template sets them, refused when a patch does.
+
+Level: sandbox."""
 
 import copy
 from typing import Any

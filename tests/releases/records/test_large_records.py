@@ -1,4 +1,4 @@
-"""Records of releases that other processes read: with the same result as here."""
+"""Records of releases that other processes read: with the same result as here. Level: pure."""
 
 import pytest
 

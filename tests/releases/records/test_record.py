@@ -1,4 +1,6 @@
-"""The document of a revision: what Helm wrote is read, and what is written Helm can read (see test_records_helm.py)."""
+"""The document of a revision: what Helm wrote is read, and what is written Helm can read (see test_records_helm.py).
+
+Level: pure."""
 
 import base64
 import gzip

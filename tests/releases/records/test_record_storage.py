@@ -1,4 +1,4 @@
-"""Records in the cluster."""
+"""Records in the cluster. Level: control plane."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Changes of records by other clients are reported, our own are not."""
+"""Changes of records by other clients are reported, our own are not. Level: sandbox."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Revisions by the labels of their records, and the cache of them."""
+"""Revisions by the labels of their records, and the cache of them. Level: pure."""
 
 from typing import Any
 

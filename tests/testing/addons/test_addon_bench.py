@@ -1,4 +1,4 @@
-"""An instance is built offline as in a running hookrunner, for a cluster that has what it is given."""
+"""An instance is built offline as in a running hookrunner, for a cluster that has what it is given. Level: FakeApi."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Test cases of addons: which files make one, how outcomes are compared, and what --update writes."""
+"""Test cases of addons: which files make one, how outcomes are compared, and what --update writes. Level: pure."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Hooks of an addon without a cluster: their order, what they see, and what is kept of it."""
+"""Hooks of an addon without a cluster: their order, what they see, and what is kept of it. Level: pure."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path

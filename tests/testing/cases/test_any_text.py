@@ -1,4 +1,6 @@
-"""Any text at all as a test file: it is read or refused, and golden mode changes nothing but expectations."""
+"""Any text at all as a test file: it is read or refused, and golden mode changes nothing but expectations.
+
+Level: pure."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Test files as people write them: what is accepted, and the errors for the rest, with the line."""
+"""Test files as people write them: what is accepted, and the errors for the rest, with the line. Level: pure."""
 
 import json
 from pathlib import Path

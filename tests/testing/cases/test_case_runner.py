@@ -1,4 +1,4 @@
-"""Finding test files, running cases side by side, reporting them in order and as JUnit XML."""
+"""Finding test files, running cases side by side, reporting them in order and as JUnit XML. Level: pure."""
 
 from pathlib import Path
 from xml.etree import ElementTree as Xml

@@ -1,4 +1,4 @@
-"""What counts as expected, and how a difference is shown."""
+"""What counts as expected, and how a difference is shown. Level: pure."""
 
 from typing import Any
 

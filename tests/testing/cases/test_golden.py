@@ -1,4 +1,4 @@
-"""Golden mode: which expectations are written, and that nothing else in the file changes."""
+"""Golden mode: which expectations are written, and that nothing else in the file changes. Level: pure."""
 
 import pytest
 

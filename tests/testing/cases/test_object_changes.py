@@ -1,4 +1,4 @@
-"""Objects that a case states by how they differ from those of another case."""
+"""Objects that a case states by how they differ from those of another case. Level: pure."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Test files of modules: their format, and the report of each case."""
+"""Test files of modules: their format, and the report of each case. Level: pure."""
 
 import json
 import re

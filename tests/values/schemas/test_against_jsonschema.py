@@ -2,6 +2,8 @@
 
 Not compared, because addon-operator has it otherwise: nulls, whole numbers such as 1.0, defaults, formats, and what
 leaving out `additionalProperties` means.
+
+Level: pure.
 """
 
 from pathlib import Path

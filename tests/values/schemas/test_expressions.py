@@ -1,4 +1,4 @@
-"""Rules in CEL: when they are asked, what they see, and what a rule that cannot be evaluated means."""
+"""Rules in CEL: when they are asked, what they see, and what a rule that cannot be evaluated means. Level: pure."""
 
 import sys
 from collections.abc import Callable

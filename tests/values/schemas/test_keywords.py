@@ -1,4 +1,4 @@
-"""Formats of texts and numbers, by tables."""
+"""Formats of texts and numbers, by tables. Level: pure."""
 
 from hookrunner.values.schemas.keywords import text_format
 from tests.tables import each

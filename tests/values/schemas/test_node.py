@@ -1,4 +1,4 @@
-"""Defaults: which are filled in, into what, and that nothing else is touched."""
+"""Defaults: which are filled in, into what, and that nothing else is touched. Level: pure."""
 
 from collections.abc import Callable
 

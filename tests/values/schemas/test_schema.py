@@ -1,4 +1,4 @@
-"""What a schema says of values: a table of schemas, values and the lines that a person gets."""
+"""What a schema says of values: a table of schemas, values and the lines that a person gets. Level: pure."""
 
 from collections.abc import Callable
 

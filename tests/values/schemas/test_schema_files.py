@@ -1,4 +1,4 @@
-"""Schema files: what is read, extended and opened, and what is no schema."""
+"""Schema files: what is read, extended and opened, and what is no schema. Level: pure."""
 
 from pathlib import Path
 from typing import Protocol

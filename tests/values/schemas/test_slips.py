@@ -1,4 +1,6 @@
-"""What is no schema and is overlooked by addon-operator: each row was put to its validator, values and all."""
+"""What is no schema and is overlooked by addon-operator: each row was put to its validator, values and all.
+
+Level: pure."""
 
 import pytest
 

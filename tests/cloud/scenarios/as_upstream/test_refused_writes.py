@@ -1,6 +1,8 @@
 """Writes of Nodes and Services that are refused once: whichever it was, all come to the same end.
 
 As `test_writes_and_calls.py`: with Kubernetes' own manager, and with ours under --compat upstream on two servers.
+
+Level: control plane.
 """
 
 from collections.abc import Sequence

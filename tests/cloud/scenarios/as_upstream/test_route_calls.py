@@ -1,6 +1,8 @@
 """Routes whose Nodes move, that cannot be listed, and that cannot be made.
 
 As `test_writes_and_calls.py`: with Kubernetes' own manager, and with ours under --compat upstream on two servers.
+
+Level: control plane.
 """
 
 import pytest

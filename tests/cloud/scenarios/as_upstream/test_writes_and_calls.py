@@ -3,6 +3,8 @@ slow. In `scenes.py` the end alone counts.
 
 Each is played with Kubernetes' own manager, and with ours under --compat upstream on a real API server and on the
 sandbox. What must not happen is looked at after something that comes later: each manager has one worker of a kind.
+
+Level: control plane.
 """
 
 from pathlib import Path

@@ -3,6 +3,8 @@ watches between two stages of life. They come to the ends of lives whose request
 
 With our defaults, on the sandbox and on a real API server, with a process for each call. A Node and a Service have the
 name of each fault, so that all lives take place at once.
+
+Level: control plane.
 """
 
 import json

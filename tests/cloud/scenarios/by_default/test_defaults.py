@@ -1,5 +1,7 @@
 """What hookrunner does otherwise than Kubernetes' own manager, with its defaults, for many Nodes at once, Services and
-routes: on the sandbox and on a real API server, with a process for each call."""
+routes: on the sandbox and on a real API server, with a process for each call.
+
+Level: control plane."""
 
 import json
 from pathlib import Path

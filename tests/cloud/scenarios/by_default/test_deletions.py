@@ -2,6 +2,8 @@
 the sandbox, nightly on a real API server too, with a process for each question.
 
 Each test ends with a deletion, or with questions that came after the one that would have led to it.
+
+Level: control plane.
 """
 
 import json

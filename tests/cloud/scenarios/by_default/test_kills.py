@@ -3,6 +3,8 @@ in the middle of each call. The next process leads everything to the same end: o
 finalizer without its cleanup, no Node half initialised.
 
 With our defaults, on the sandbox and on a real API server, with a process for each call, which outlives the kill.
+
+Level: control plane.
 """
 
 import json

@@ -1,5 +1,7 @@
 """Rights that are missing, one after the other: the loop that needs one says which, the others go on, and it heals by
-itself when the right is granted. On a real API server: the sandbox knows no rights."""
+itself when the right is granted. On a real API server: the sandbox knows no rights.
+
+Level: control plane."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,7 @@
 """What a provider says of its credentials stays hidden: it has its token in every error, message and log line, and the
-token is in no log, Event, metric, status or /readyz of hookrunner."""
+token is in no log, Event, metric, status or /readyz of hookrunner.
+
+Level: sandbox."""
 
 import json
 import urllib.request

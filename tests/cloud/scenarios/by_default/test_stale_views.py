@@ -1,6 +1,8 @@
 """A cloud's last word on a machine comes when hookrunner no longer sees the Nodes, or no longer leads: the Node stays.
 
 On the sandbox and on a real API server. One answer is enough to delete here, and it is held until that has happened.
+
+Level: control plane.
 """
 
 from collections.abc import AsyncIterator
