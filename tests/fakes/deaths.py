@@ -28,7 +28,7 @@ class Died(BaseException):
 @dataclass
 class Death:
     """Comes at the step `at`, which is then `done` or not; never if that is negative. Steps are writes and calls that
-    change something; with `counts=False` a request is none, but dies like the others once its time has come."""
+    change something; with `counts=False` a request is not a step, but dies like the others after that one."""
 
     at: int = -1
     done: bool = False

@@ -39,7 +39,7 @@ class LifecyclePolicy:
     """How careful deletions are.
 
     `period`: seconds between two passes. `confirmations`: answers in a row. `min_age`: seconds. `max_per_pass`: 0 is
-    any number. `max_ratio`: the share of Nodes that may be gone at once. `as_upstream`: as Kubernetes' own
+    any number. `max_ratio`: the share of Nodes that may have no machine at once. `as_upstream`: as Kubernetes' own
     manager, without condition 3, also for Nodes of other clouds, and without an Event if the cloud refuses the
     credentials.
     """

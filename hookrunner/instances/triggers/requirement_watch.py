@@ -1,7 +1,7 @@
 """Watches what addons require, modules and objects, and runs the instances that wait for it when it changes.
 
     watch = RequirementWatch(registry, states, object_watches)
-    await watch.follow_units()          # each of them until cancelled
+    await watch.follow_units()          # until cancelled, as the next one
     await watch.follow_facts()
 
 An object is watched only while an instance waits for it: a gate that is open is not closed by time, and there may be
@@ -12,7 +12,7 @@ right to watch, an instance is tried again with the back-off of its run.
 from contextlib import aclosing
 
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.instances.instance_registry import InstanceRegistry
+from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.instances.triggers.gate_world import MISSING, problem_of_object, required_module
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.model.addon_status import WakeUp
@@ -40,14 +40,18 @@ class RequirementWatch:
         self._waiting = {}
         async for changed in self._registry.changes():
             for unit, live in changed.items():
-                self._waiting.pop(unit, None)
-                if live and live.waits_for(WakeUp.OBJECTS):
-                    self._waiting[unit] = frozenset(live.addon.requires.objects)
-                elif live is None and (module := self._states.find_module(unit)):
-                    before, modules[unit] = modules[unit], required_module(module)
-                    if modules[unit] != before:
-                        self._wake_for_module(unit)
+                self._note_waiting(unit, live)
+            for module in filter(None, map(self._states.find_module, changed)):
+                before, modules[module.name] = modules[module.name], required_module(module)
+                if modules[module.name] != before:
+                    self._wake_for_module(module.name)
             self._adjust()
+
+    def _note_waiting(self, unit: str, live: LiveUnit | None) -> None:
+        """Remember for which objects an instance waits; not for a module, or an instance that has ended."""
+        self._waiting.pop(unit, None)
+        if live and live.waits_for(WakeUp.OBJECTS):
+            self._waiting[unit] = frozenset(live.addon.requires.objects)
 
     def _wake_for_module(self, name: str) -> None:
         addons = self._registry.addons.values()
