@@ -166,7 +166,7 @@ class _CloudCommands(LazyGroup):
         "release": ("cloud.cloud_views", "Let held deletions of Nodes go on."),
         "orphans": ("cloud.cloud_views", "Show load balancers that belong to no Service."),
         "rbac": ("cloud.cloud_rights", "Print the rights that the loops need."),
-        "check": ("cloud.cloud_check", "Say what is wrong with a provider."),
+        "check": ("cloud.cloud_check", "Try every rule on a provider, and list those that it breaks."),
         "call": ("cloud.cloud_call", "Ask a provider one question, and show its answer."),
         "clean": ("cloud.cloud_clean", "Delete all load balancers, before an uninstallation."),
         "adopt": ("cloud.cloud_adopt", "Have Nodes initialised that joined without the flag for it."),

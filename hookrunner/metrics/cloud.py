@@ -33,15 +33,15 @@ class CloudMetrics(Rows):
         "{}cloud_node_init_seconds", (), "Time from a Node's creation to its initialisation.", _DELAYS
     )
     cloud_node_delete_candidates = gauge(
-        "{}cloud_node_delete_candidates", (), "Nodes whose machines are said to be gone."
+        "{}cloud_node_delete_candidates", (), "Nodes whose machines the cloud reports as notFound."
     )
     cloud_node_deletes = counter(
         "{}cloud_node_deletes_total",
         ("result",),
-        "Nodes whose machines are gone: deleted, failed or dry-run.",
+        "Nodes whose machines no longer exist: deleted, failed or dry-run.",
     )
     cloud_node_deletes_held = gauge(
-        "{}cloud_node_deletes_held", (), "Nodes that are not deleted because too many are gone at once."
+        "{}cloud_node_deletes_held", (), "Nodes that are not deleted because too many machines vanished at once."
     )
     cloud_services = gauge(
         "{}cloud_services",

@@ -36,7 +36,7 @@ class HookRunRows:
             histogram(f"{name}_run_sys_cpu_seconds", labels, f"System {cpu}", buckets),
             gauge(f"{name}_run_max_rss_bytes", labels, "Peak resident memory of its last process."),
             counter(f"{counted}_errors_total", labels, "Runs that failed and will be repeated."),
-            counter(f"{counted}_allowed_errors_total", labels, "Runs that failed where allowFailure says to go on."),
+            counter(f"{counted}_allowed_errors_total", labels, "Runs that failed, as allowFailure permits."),
             counter(f"{counted}_success_total", labels, "Runs that ended well."),
         )
 

@@ -67,14 +67,14 @@ class AddonsSettings:
         "addon-source",
         TEXT,
         "",
-        "Addons: where channels and packages are: LOCATION for all addons, or NAME=LOCATION,… for some. Without it "
-        "what `source` in addon.yaml says.",
+        "Addons: where channels and packages are: LOCATION for all addons, or NAME=LOCATION,… for some. Default: "
+        "`source` in addon.yaml.",
     )
     refresh: float = setting(
         "addon-refresh",
         DURATION,
         "10m",
-        "Addons: how often sources and the cluster's version are looked at; 0 is never, but for the version "
+        "Addons: how often sources and the cluster's version are checked; 0 is never, except for the version "
         "after each loss of the API server.",
     )
     fetch_timeout: float = setting(

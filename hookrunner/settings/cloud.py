@@ -36,7 +36,7 @@ class CloudSettings:
         "cloud-provider", TEXT, "", "Cloud: the provider, a path or a name in --providers-dir. Without it none."
     )
     providers_directory: Path = setting(
-        "providers-dir", PATH, "providers", "Cloud: where a provider is that is given by its name."
+        "providers-dir", PATH, "providers", "Cloud: directory of providers that are given by name."
     )
     config: Path | None = setting(
         "cloud-config", MAYBE_PATH, "", "Cloud: a file for the provider, which finds its path in CLOUD_CONFIG."
@@ -45,7 +45,7 @@ class CloudSettings:
         "cloud-env", VARIABLES, "", "Cloud: variables that the provider gets besides PATH, HOME and their like."
     )
     call_timeout: float = setting(
-        "provider-timeout", CALL_TIMEOUT, "60s", "Cloud: how long a call may take, unless the provider says."
+        "provider-timeout", CALL_TIMEOUT, "60s", "Cloud: how long a call may take, unless the provider sets it."
     )
     loops: frozenset[str] = setting("controllers", CONTROLLERS, "*", "Cloud: which loops run.")
     cluster_name: str = setting("cluster-name", SOME_TEXT, "kubernetes", "Cloud: the cluster's name, for the provider.")
@@ -56,7 +56,7 @@ class CloudSettings:
         "configure-cloud-routes",
         MAYBE,
         "",
-        "Cloud: whether routes are made; without it if --cluster-cidr is given.",
+        "Cloud: whether routes are made; without it they are if --cluster-cidr is given.",
         upstream="true",
     )
     route_period: float = setting(
@@ -69,21 +69,22 @@ class CloudSettings:
         "node-monitor-period",
         PERIOD,
         "10s",
-        "Cloud: how often Nodes that are not ready are asked for.",
+        "Cloud: how often the cloud is asked about Nodes that are not ready.",
         upstream="5s",
         sandbox="1s",
     )
     service_workers: int = setting(
-        "concurrent-service-syncs", COUNT_FROM_1, "4", "Cloud: how many Services are worked on at once.", upstream="1"
+        "concurrent-service-syncs", COUNT_FROM_1, "4", "Cloud: how many Services are reconciled at once.", upstream="1"
     )
-    load_balancer_class: str = setting(
-        "load-balancer-class", CLASS, "", "Cloud: Services of this class are looked after."
-    )
+    load_balancer_class: str = setting("load-balancer-class", CLASS, "", "Cloud: reconcile Services of this class.")
     unclassed_services: bool = setting(
-        "unclassed-services", YES_NO, "true", "Cloud: Services without a class are looked after."
+        "unclassed-services", YES_NO, "true", "Cloud: reconcile Services without a class."
     )
     load_balancer_resync: float = setting(
-        "load-balancer-resync-period", DURATION, "0", "Cloud: how often each is ensured again; 0 is never."
+        "load-balancer-resync-period",
+        DURATION,
+        "0",
+        "Cloud: how often each load balancer is ensured again; 0 is never.",
     )
     keep_foreign_condition: bool = setting(
         "route-keep-foreign-condition",
@@ -118,7 +119,7 @@ class CloudNodeSettings:
         "node-delete-confirmations",
         COUNT_FROM_1,
         "3",
-        "Cloud: answers in a row that must say that a Node's machine is gone.",
+        "Cloud: `notFound` answers in a row before a Node is deleted.",
         upstream="1",
     )
     min_age: float = setting(
@@ -131,11 +132,11 @@ class CloudNodeSettings:
         "node-delete-max-ratio",
         SHARE,
         "0.2",
-        "Cloud: share of Nodes that may be gone at once; over it none is deleted, until `cloud release`.",
+        "Cloud: share of Nodes whose machines may vanish at once; over it none is deleted, until `cloud release`.",
         upstream="1",
     )
     dry_run: bool = setting(
-        "node-delete-dry-run", YES_NO, "false", "Cloud: say which Node would be deleted, and keep it."
+        "node-delete-dry-run", YES_NO, "false", "Cloud: report which Node would be deleted, and keep it."
     )
 
 

@@ -74,9 +74,9 @@ class HooksSettings:
         "hooks-dir",
         PATH_OR_NONE,
         "hooks",
-        f"Where hooks are looked for; `{NO_DIRECTORY}` means nowhere. Beside --addons-dir, --modules-dir or "
-        "--cloud-provider the default is nowhere, except with --sandbox or --compat. An image names its own "
-        f"default by {DEFAULT_HOOKS_DIR}, which holds in any case.",
+        f"Directory of hooks; `{NO_DIRECTORY}` means none. With --addons-dir, --modules-dir or --cloud-provider the "
+        f"default is none, except with --sandbox or --compat. {DEFAULT_HOOKS_DIR} sets the default of an image, which "
+        "applies in any case.",
         SHELL,
         found=lambda environ: environ.get(DEFAULT_HOOKS_DIR) or "hooks",
     )
@@ -84,7 +84,7 @@ class HooksSettings:
         "on-bad-hook",
         one_of("stop", "skip"),
         "stop",
-        "What becomes of a hook whose `--config` is no good: the start is refused, or the hook left out.",
+        "What to do about a hook whose `--config` fails or is invalid: refuse to start, or leave it out.",
     )
     config_timeout: float = setting(
         "config-timeout", DURATION, "30s", "How long one `--config` call may take; 0 is no limit."
@@ -93,7 +93,7 @@ class HooksSettings:
         "tmp-dir",
         PATH,
         "<system temp>/hookrunner-<uid>",
-        "Where the files of a run are put; made if missing.",
+        "Directory for the files of runs; created if missing.",
         TWINS,
         compat=("/tmp/shell-operator", "/tmp/addon-operator"),
         found=_own_tmp_dir,
@@ -108,8 +108,7 @@ class HooksSettings:
         "on-writable-hook",
         one_of("stop", "warn"),
         "stop, in a pod warn",
-        "What becomes of hooks and modules that every user of the machine may write to: the start is refused, or "
-        "there is a warning.",
+        "What to do about hooks and modules that every user of the machine may write to: refuse to start, or warn.",
         found=_stop_or_warn,
     )
     default: bool = False
@@ -190,7 +189,13 @@ class WebSettings:
         also=("prometheus-listen-address",),
     )
     port: int = setting(
-        "listen-port", PORT, "9115", "Port of these.", TWINS, compat=("9115", "9650"), also=("prometheus-listen-port",)
+        "listen-port",
+        PORT,
+        "9115",
+        "Port of `/metrics`, `/healthz` and `/readyz`.",
+        TWINS,
+        compat=("9115", "9650"),
+        also=("prometheus-listen-port",),
     )
     connections: int = setting(
         "listen-connections",
@@ -202,7 +207,7 @@ class WebSettings:
         "prometheus-metrics-prefix",
         TEXT,
         "hookrunner_",
-        "What the names of our own metrics begin with.",
+        "Prefix of the names of hookrunner's own metrics.",
         TWINS,
         compat=("shell_operator_", "addon_operator_"),
     )
@@ -213,8 +218,8 @@ class WebSettings:
         "hook-metric-samples",
         COUNT_FROM_1,
         "10000",
-        "How many samples (lines at `/metrics/hooks`) one metric of hooks may have; more are refused, and told in "
-        "the log. One with more than 512 characters of labels counts for more.",
+        "How many samples (lines at `/metrics/hooks`) one metric of hooks may have; more are refused, with a "
+        "line in the log. One with more than 512 characters of labels counts for more.",
     )
     hook_metrics_samples: int = setting(
         "hook-metrics-samples", COUNT_FROM_1, "100000", "The same for all metrics of hooks together."

@@ -111,8 +111,7 @@ class ModulesSettings:
         "global-hooks-dir",
         MAYBE_PATH,
         "global-hooks, if there is something in it",
-        "Modules: where global hooks are looked for. Under --compat addon-operator SHELL_OPERATOR_HOOKS_DIR names "
-        "it too.",
+        "Modules: directory of global hooks. Under --compat addon-operator SHELL_OPERATOR_HOOKS_DIR sets it too.",
         _BOTH,
         compat=("", "global-hooks"),
         found=lambda environ: _if_filled("global-hooks", environ),
@@ -153,7 +152,7 @@ class ModulesSettings:
         "applied-module-extenders",
         WHO,
         "",
-        f"Modules: who may say whether one is on, each overruling those before it. Without it: {', '.join(EXTENDERS)}.",
+        f"Modules: what decides whether one is on, each overrules those before it. Default: {', '.join(EXTENDERS)}.",
         _ADDON,
     )
     extra_labels: Mapping[str, str] = setting(
@@ -168,15 +167,15 @@ class ModulesSettings:
         "crd-filters",
         WORDS,
         "doc-,_",
-        "Modules: files in `crds/` are passed over if their names begin so.",
+        "Modules: skip files in `crds/` whose names begin with one of these.",
         ("ADDON_OPERATOR_CRD_FILTER_PREFIXES",),
     )
     on_compiled: Literal["warn", "park"] = setting(
         "on-compiled-hooks",
         one_of("warn", "park"),
         "warn",
-        "Modules: what becomes of one with hooks that are compiled into addon-operator (Go files) and so never run "
-        "here: it goes on without them, or is parked. Of global hooks all modules are parked.",
+        "Modules: what to do about one with hooks that are compiled into addon-operator (Go files) and never run here: "
+        "run it without them, or park it. With such global hooks all modules are parked.",
     )
     history_max: int = setting(
         "helm-history-max", COUNT, "10", "Releases: how many revisions are kept of each; 0 keeps all.", BARE
@@ -194,14 +193,14 @@ class ModulesSettings:
         "adopt-orphaned-objects",
         YES_NO,
         "false",
-        "Releases: take over objects whose release has no record any more, without being told to; the log warns.",
+        "Releases: take over objects whose release has no record any more, without `module adopt`; the log warns.",
         compat=("false", "true"),
     )
     patience: float = setting(
         "module-patience",
         DURATION,
         "30s",
-        "Modules: how long those of a higher weight wait for one that runs; it then goes on beside them. Under "
+        "Modules: how long those of a higher weight wait for one that runs; then they run beside it. Under "
         "--compat addon-operator also for one that has failed.",
     )
     concurrency: int = setting(

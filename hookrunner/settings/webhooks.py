@@ -219,6 +219,6 @@ class WebhookSettings:
         "webhook-conversion-body",
         SIZE_FROM_1,
         "64Mi",
-        "Webhooks: the same of a conversion review, which may have all objects of a kind. Half of --webhook-memory "
-        "is a limit, too.",
+        "Webhooks: the largest conversion review, which may have all objects of a kind; above it the answer is 413. "
+        "Half of --webhook-memory is a limit, too.",
     )

@@ -41,7 +41,7 @@ async def _check_delete_nothing(subject: CheckSubject) -> list[str]:
 async def _check_update_nothing(subject: CheckSubject) -> list[str]:
     reply = await _ask(subject, LB_UPDATE, made_up_balancer())
     if reply.error:
-        return [f"of a load balancer that does not exist it must say NotFound, or do nothing: {reply.error}"]
+        return [f"for a load balancer that does not exist it must answer NotFound, or do nothing: {reply.error}"]
     return [] if not reply.problem else [reply.problem.text]
 
 
@@ -65,7 +65,7 @@ async def _follow_life(subject: CheckSubject, balancer: LoadBalancerRequest) -> 
     if not looked.exists:
         return ["lb-get does not find the load balancer that lb-ensure has made"]
     if looked.ingress and complete_ingress(looked.ingress) != complete_ingress(first):
-        return [f"lb-get says {_shown(looked.ingress)}, lb-ensure {_shown(first)}"]
+        return [f"lb-get answers {_shown(looked.ingress)}, lb-ensure {_shown(first)}"]
     first_node = sorted(balancer.nodes, key=lambda node: node.name)[:1]
     (await _ask(subject, LB_UPDATE, replace(balancer, nodes=tuple(first_node)))).result()
     if doubled := await _count_entries(subject, balancer) - 1:
@@ -112,7 +112,7 @@ def _shown(ingress: tuple[Ingress, ...]) -> str:
 
 
 _LB, _WRITES = Interface.LOAD_BALANCER, (Need.WRITES,)
-_LIFE = "a load balancer is made once, found, changed, and gone when it is deleted"
+_LIFE = "a load balancer is made once, found, changed, and deleted"
 BALANCER_RULES = (
     Rule("lb-nothing", "a Service without a load balancer has none", _check_nothing_there, _LB),
     Rule("lb-list", "its list of load balancers is usable, if it has one", _check_list, _LB),

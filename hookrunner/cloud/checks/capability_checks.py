@@ -11,7 +11,7 @@ async def _check_stable(subject: CheckSubject) -> list[str]:
     first = (await subject.probe.ask(CAPABILITIES, {})).result()
     again = (await subject.probe.ask(CAPABILITIES, {"future": {"field": 1}})).result()
     changed = sorted(key for key in first.keys() | again.keys() if first.get(key) != again.get(key))
-    return [f"asked again, it says something else: {', '.join(changed)}"] if changed else []
+    return [f"asked again, it answers something else: {', '.join(changed)}"] if changed else []
 
 
 async def _check_some_interface(subject: CheckSubject) -> list[str]:

@@ -55,7 +55,7 @@ async def _check_made_up_name(subject: CheckSubject) -> list[str]:
     node = made_up_node()
     answer = (await subject.ask_instances([node]))[node.name]
     if answer.state is InstanceState.NOT_FOUND:
-        return ["a Node without providerID that it does not know is notFound; say skip or unknown, or foreign Nodes go"]
+        return ["a Node without providerID that it does not know is notFound; answer skip or unknown"]
     if answer.state in _THERE:
         return [f"the made-up Node {node.name} is {answer.state}"]
     return _unusable({node.name: answer})
@@ -68,7 +68,7 @@ async def _check_foreign_id(subject: CheckSubject) -> list[str]:
     except QuestionFailed as error:
         return [f"a providerID of another cloud fails the whole call, and with it all other Nodes: {error}"]
     if answer.state in (*_THERE, InstanceState.NOT_FOUND):
-        return [f"{FOREIGN_ID} is {answer.state}; of a Node of another cloud say skip"]
+        return [f"{FOREIGN_ID} is {answer.state}; for a foreign Node answer skip"]
     return _unusable({node.name: answer})
 
 
@@ -154,9 +154,7 @@ INSTANCE_RULES = (
     Rule(
         "made-up-id", "an id that does not exist is not running, and fails nothing else", _check_made_up_id, "instances"
     ),
-    Rule(
-        "made-up-name", "a Node without providerID that it does not know is not gone", _check_made_up_name, "instances"
-    ),
+    Rule("made-up-name", "an unknown Node without providerID is not notFound", _check_made_up_name, "instances"),
     Rule("foreign-id", "a Node of another cloud is skipped", _check_foreign_id, "instances"),
     Rule("order", "the order of the Nodes changes no answer", _check_order, "instances"),
     Rule("alone", "a Node is the same alone and among others", _check_alone, "instances"),

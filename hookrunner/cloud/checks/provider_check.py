@@ -87,7 +87,7 @@ async def _check_rules(probe: Probe, options: CheckOptions) -> AsyncIterator[Rul
 
 
 async def _ask_capabilities(probe: Probe) -> tuple[CloudCapabilities | None, RuleOutcome]:
-    claim = "it says what it can do"
+    claim = "it reports what it can do"
     try:
         capabilities = CAPABILITIES.read((await probe.ask(CAPABILITIES, {})).result(), None)
     except QuestionFailed as error:

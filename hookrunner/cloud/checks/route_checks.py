@@ -71,7 +71,5 @@ async def _find(subject: CheckSubject, route: CloudRoute) -> list[CloudRoute]:
 _NEEDS = (Need.NODES, Need.WRITES)
 ROUTE_RULES = (
     Rule("routes-list", "its list of routes is usable", _check_list, Interface.ROUTES),
-    Rule(
-        "routes-life", "a route is made once, found, and gone when it is deleted", _check_life, Interface.ROUTES, _NEEDS
-    ),
+    Rule("routes-life", "a route is made once, found, and deleted", _check_life, Interface.ROUTES, _NEEDS),
 )

@@ -289,7 +289,7 @@ BROKEN: dict[str, tuple[SampleProvider, str, str]] = {
         "'providerIDPrefixes' must be texts with a scheme like a://",
     ),
     "offers nothing": (answering("capabilities", {"result": {"providerName": "a"}})(), "some-interface", "none of"),
-    "changes its mind": (WavesItsHands(), "stable", "asked again, it says something else: limits"),
+    "changes its mind": (WavesItsHands(), "stable", "asked again, it answers something else: limits"),
     "promises too much": (
         answering("routes-list", {"error": {"code": "NotImplemented", "message": "soon"}})(),
         "kept-promises",
@@ -302,7 +302,7 @@ BROKEN: dict[str, tuple[SampleProvider, str, str]] = {
     "knows every id": (KnowsAll(), "made-up-id", "is running: look for the providerID before the name"),
     "knows every name": (KnowsAll(), "made-up-name", "the made-up Node"),
     "calls foreign Nodes gone": (CallsForeignNodesGone(), "made-up-name", "that it does not know is notFound"),
-    "calls Nodes of other clouds gone": (CallsForeignNodesGone(), "foreign-id", "of a Node of another cloud say skip"),
+    "calls Nodes of other clouds gone": (CallsForeignNodesGone(), "foreign-id", "for a foreign Node answer skip"),
     "fails at an unknown id": (FailsAtUnknownIds(), "made-up-id", "fails the whole call, and with it all other Nodes"),
     "relies on the order": (ReliesOnOrder(), "order", "in another order of the Nodes"),
     "does not look for ids": (LooksForNamesOnly(), "by-id", "is not found by its id alone"),
