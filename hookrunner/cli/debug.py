@@ -204,9 +204,9 @@ def debug() -> None:
 @debug.command("tasks")
 @at
 def debug_tasks(sockets: Sockets) -> None:
-    """Show the stack of each asyncio task and of each thread: for a report about one that hangs.
+    """Show the stack of each task and thread. For a report about one that hangs.
 
-    
+    \b
     hookrunner debug tasks > stacks.txt
     """
     show(ask(sockets, "/tasks"))

@@ -43,11 +43,11 @@ def _in_directory(default: str, what: str) -> Decorator:
     type=click.Choice(list(KINDS)),
     default=KINDS[0],
     show_default=True,
-    help="What it is for: to hear of events, or to be asked by the API server.",
+    help="Who calls it: events of objects, or the API server with its requests.",
 )
 @_in_directory("hooks", "The hooks directory")
 def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:
-    """Write a small hook that works, with comments, and its test cases beside it. Nothing is overwritten.
+    """Write a small hook that works, with its test cases. It is commented; nothing is overwritten.
 
     \b
     hookrunner new hook label-namespaces
@@ -75,8 +75,10 @@ def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:
 )
 @_in_directory("modules", "The modules directory")
 def new_module(name: str, weight: int | None, directory: Path) -> None:
-    """Write a module that works and uses every feature, with comments and a README that leads through it: delete what
-    you do not need. It is the sample that ships, under the name NAME, which may begin with its weight: 010-web.
+    """Write a module that works and uses every feature.
+
+    It has comments and a README that leads through it: delete what you do not need. It is the sample that ships, under
+    the name NAME, which may begin with its weight: 010-web.
 
     \b
     hookrunner new module web
@@ -101,7 +103,7 @@ def new_module(name: str, weight: int | None, directory: Path) -> None:
 @click.argument("name")
 @_in_directory("addons", "The addons directory")
 def new_addon(name: str, directory: Path) -> None:
-    """Write a small addon that works, with comments: a kind, a schema, one version of a package, a hook, test cases.
+    """Write a small addon that works. It has a kind, a schema, one version of a package, a hook, and test cases.
 
     \b
     hookrunner new addon web
@@ -132,8 +134,7 @@ def new_addon(name: str, directory: Path) -> None:
 )
 @_in_directory(".", "Its directory")
 def new_provider(name: str, language: str, directory: Path) -> None:
-    """Write a small provider of a cloud that works, with comments: it knows three pretend machines. Nothing is
-    overwritten.
+    """Write a small cloud provider that works. It knows three pretend machines; nothing is overwritten.
 
     \b
     hookrunner new provider my-cloud

@@ -145,7 +145,7 @@ webhooks.add_command(
             *_flags(*_CLUSTER),
             click.Option(["-o", "--output"], type=click.Choice(["text", "json"]), default="text", show_default=True),
         ],
-        help="""Show what leads the API server to hookrunner, of all installations in the cluster.
+        help="""List what all hookrunners have registered in the cluster.
 
     \b
     hookrunner webhooks list --kube-context production
@@ -212,9 +212,9 @@ webhooks.add_command(
         "remove",
         params=[
             *_flags(*_CLUSTER, *_NAMES),
-            click.Option(["--dry-run"], is_flag=True, help="Only show what would be taken away."),
+            click.Option(["--dry-run"], is_flag=True, help="Only show what would be removed."),
         ],
-        help="""Take everything out of the cluster that leads the API server to this installation.
+        help="""Remove what this hookrunner has registered in the cluster.
 
     \b
     hookrunner webhooks remove --namespace hooks --dry-run
@@ -223,6 +223,6 @@ webhooks.add_command(
     For the end of an installation, and for when its webhooks refuse everything. Stop hookrunner first: it would
     register itself again. Give the flags (or variables) that it runs with; --namespace is that of its Services, by
     default the kubeconfig's. What others have registered stays, also in the same objects.
-    It ends with 0 when nothing is left, and with 1 when something came back or could not be taken away.""",
+    It ends with 0 when nothing is left, and with 1 when something came back or could not be removed.""",
     )
 )

@@ -145,7 +145,7 @@ def provider_id_mismatch(node: CloudNode, metadata: InstanceMetadata) -> ObjectE
         return None
     text = f"the Node has the providerID {node.provider_id}, the cloud says {metadata.provider_id}"
     return ObjectEvent(
-        "ProviderIDMismatch", f"{text}: delete the Node, so that it registers anew, or correct the cloud"
+        "ProviderIDMismatch", f"{text}: delete the Node, so that it registers again, or correct the cloud"
     )
 
 

@@ -281,6 +281,6 @@ def _namespace_changed(name: str, head: Head) -> str:
     """Objects do not move along with `namespace` in `module.yaml`: the data in their volumes would be lost."""
     return (
         f"{name}: `namespace` in module.yaml has changed, but it is installed in {head.namespace}, and objects "
-        f"do not move along; to have it removed there and installed anew, turn the module off and on, or: "
+        f"do not move along; to have it removed there and installed again, turn the module off and on, or: "
         f"helm uninstall {name} --namespace {head.namespace}"
     )
