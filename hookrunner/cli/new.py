@@ -43,7 +43,7 @@ def _in_directory(default: str, what: str) -> Decorator:
     type=click.Choice(list(KINDS)),
     default=KINDS[0],
     show_default=True,
-    help="Who calls it: events of objects, or the API server with its requests.",
+    help="What runs it: events of objects, or reviews of the API server.",
 )
 @_in_directory("hooks", "The hooks directory")
 def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:

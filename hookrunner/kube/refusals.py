@@ -84,7 +84,7 @@ _ADVICE = {
     "": "it has no credentials: give its user a token, a client certificate or an exec plugin",
 }
 _IN_POD = (
-    "was the ServiceAccount deleted, or created again? Delete the pod, so that it gets a new token; outside of its cluster "
+    "was the ServiceAccount deleted or replaced? Delete the pod, so that it gets a new token; outside of its cluster "
     "name a kubeconfig with --kube-config"
 )
 

@@ -81,10 +81,7 @@ class CloudSettings:
         "unclassed-services", YES_NO, "true", "Cloud: reconcile Services without a class."
     )
     load_balancer_resync: float = setting(
-        "load-balancer-resync-period",
-        DURATION,
-        "0",
-        "Cloud: how often each load balancer is ensured again; 0 is never.",
+        "load-balancer-resync-period", DURATION, "0", "Cloud: how often all are ensured again; 0 is never."
     )
     keep_foreign_condition: bool = setting(
         "route-keep-foreign-condition",

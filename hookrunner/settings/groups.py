@@ -74,9 +74,8 @@ class HooksSettings:
         "hooks-dir",
         PATH_OR_NONE,
         "hooks",
-        f"Directory of hooks; `{NO_DIRECTORY}` means none. With --addons-dir, --modules-dir or --cloud-provider the "
-        f"default is none, except with --sandbox or --compat. {DEFAULT_HOOKS_DIR} sets the default of an image, which "
-        "applies in any case.",
+        f"Directory of hooks; `{NO_DIRECTORY}` means none. The default with --addons-dir, --modules-dir or "
+        f"--cloud-provider is none, except with --sandbox or --compat; {DEFAULT_HOOKS_DIR} of an image overrides it.",
         SHELL,
         found=lambda environ: environ.get(DEFAULT_HOOKS_DIR) or "hooks",
     )
