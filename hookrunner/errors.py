@@ -69,7 +69,7 @@ class BadConfig(HookrunnerError):
 class BadHookConfig(BadConfig):
     """A hook or its configuration was refused.
 
-    `hook` is the hook's name, `problems` one line each: field path, what is wrong, how to mend it; `printed` what the
+    `hook` is the hook's name, `problems` one line each: field path, what is wrong, how to fix it; `printed` what the
     hook said meanwhile, for its author. None of them quotes the configuration. `answer` does, and `values`
     are what is wrong, one for each problem: for tools that show authors their own hooks.
     """

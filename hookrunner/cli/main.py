@@ -51,8 +51,12 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = [f" Did you mean '{name}'?" for name in get_close_matches(args[0], self.table, 1)]
-            raise click.UsageError("".join([error.message, *near]), error.ctx) from None
+            near = " or ".join(f"'{command}'" for command in self.commands_like(args[0]))
+            raise click.UsageError(error.message + (f" Did you mean {near}?" if near else ""), error.ctx) from None
+
+    def commands_like(self, word: str) -> list[str]:
+        """The commands that an unknown one may mean."""
+        return get_close_matches(word, self.table, 1)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -211,6 +215,12 @@ class Commands(LazyGroup):
     """All commands and groups."""
 
     table: ClassVar = COMMANDS
+
+    def commands_like(self, word: str) -> list[str]:
+        """The same, where `lint` without its group is `hook lint` and its neighbours."""
+        groups = {"hook": _HookCommands, "module": _ModuleCommands, "addon": _AddonCommands, "cloud": _CloudCommands}
+        below = [f"{name} {word}" for name, group in groups.items() if word in group.table]
+        return below or super().commands_like(word)
 
 
 class _NoColor(click.Option):

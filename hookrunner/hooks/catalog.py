@@ -81,7 +81,7 @@ async def load_unit(unit: Unit, settings: HooksSettings, children: Children, jq:
 def _usable(catalog: Catalog, settings: HooksSettings, module: str = "") -> Catalog:
     if catalog.problems and settings.on_bad == "stop":
         raise StartRefused(
-            "\n".join(map(str, catalog.problems)) + "\nMend them, or leave them out with --on-bad-hook skip."
+            "\n".join(map(str, catalog.problems)) + "\nFix them, or leave them out with --on-bad-hook skip."
         )
     for problem in catalog.problems:
         _log.error("hook is left out", **fields_of(label_of(problem.hook, module), module), error=problem)

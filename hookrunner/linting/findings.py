@@ -59,7 +59,7 @@ ALL_CODES = CODES | MODULE_CODES | ADDON_CODES
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about a file. `offset` counts characters in its text; `text` is what, why, and how to mend it."""
+    """Something about a file. `offset` counts characters in its text; `text` is what, why, and how to fix it."""
 
     code: str
     offset: int
@@ -88,7 +88,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def to_text(findings: Sequence[Finding]) -> str:
-    """One finding a line: `path:line:column: CODE severity: what, why, how to mend it`."""
+    """One finding a line: `path:line:column: CODE severity: what, why, how to fix it`."""
     return "".join(f"{finding}\n" for finding in findings)
 
 
@@ -156,5 +156,5 @@ def _unused(code: str) -> str:
     if code not in ALL_CODES:
         return f"there is no code '{code}'{suggestion(code, ALL_CODES) or '; docs/lint.md has them all'}"
     if ALL_CODES[code] is Severity.ERROR:
-        return f"'{code}' is an error, and the start would not be silenced either; mend it"
+        return f"'{code}' is an error, and the start would not be silenced either; fix it"
     return f"'ignore={code}' silences nothing here; drop it"

@@ -235,7 +235,7 @@ def _bad_interpreter(path: Path) -> str:
     interpreter = line.strip().split(b" ")[0].decode(errors="replace")
     if line.endswith(b"\r"):
         return f"its first line ends in CRLF, so {interpreter}\\r is looked for; save it with Unix line ends (dos2unix)"
-    return f"its interpreter {interpreter} is not there; install it or mend the first line"
+    return f"its interpreter {interpreter} is not there; install it or correct the first line"
 
 
 def reap_orphans(ours: Container[int]) -> None:

@@ -34,6 +34,7 @@ def test_each_command_has_help_and_the_same_line_in_the_overview(name: str, comm
     [
         (["nonsense"], "No such command 'nonsense'.\n"),
         (["sandbx"], "No such command 'sandbx'. Did you mean 'sandbox'?\n"),
+        (["lint"], "Did you mean 'hook lint' or 'module lint' or 'addon lint'?\n"),
         (["hook", "tset"], "No such command 'tset'. Did you mean 'test'?\n"),
         (["start", "--hook-dir", "x"], "--hooks-dir"),
         (["start", "--listen-port", "http"], "--listen-port: 'http'"),

@@ -146,4 +146,4 @@ async def test_by_default_bad_hooks_refuse_the_start_and_all_are_named(
         await load(settings, children, jq)
     assert "hook 'a.sh'" in str(error.value)
     assert "hook 'c.sh'" in str(error.value)
-    assert str(error.value).endswith("Mend them, or leave them out with --on-bad-hook skip.")
+    assert str(error.value).endswith("Fix them, or leave them out with --on-bad-hook skip.")

@@ -36,7 +36,7 @@ def test_comment_below_the_head_silences_its_line_only() -> None:
 def test_errors_cannot_be_silenced() -> None:
     (error, unused) = without_ignored("a", "# hookrunner: ignore=refused", [Finding("a", 1, 1, "refused", "")])
     assert (error.code, unused.code) == ("refused", "unused-ignore")
-    assert "mend it" in unused.text
+    assert "fix it" in unused.text
 
 
 def test_unknown_code_is_reported_with_a_suggestion() -> None:

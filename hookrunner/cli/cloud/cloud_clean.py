@@ -106,7 +106,7 @@ async def _run(cleaner: CloudCleaner, within: float) -> bool:
     except TimeoutError:
         for line in cleaner.left:
             echo(f"left: {line}", err=True)
-        echo(f"not done within {within:g} s; mend what is named, and run it again", err=True)
+        echo(f"not done within {within:g} s; fix what is named, and run it again", err=True)
         return False
     return True
 

@@ -96,7 +96,7 @@ def read_document(path: Path, dialect: re.Pattern[str]) -> JSON:
 
 @dataclass(frozen=True, slots=True)
 class ModuleRemark:
-    """`path` is in the module's directory, "" the directory itself; `text` is what, why, and how to mend it."""
+    """`path` is in the module's directory, "" the directory itself; `text` is what, why, and how to fix it."""
 
     path: str
     place: Position = START

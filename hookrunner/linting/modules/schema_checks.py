@@ -166,7 +166,7 @@ async def _check_chart(
         return [ModuleRemark(path, position, "chart-refused", str(error))]
     except BadManifest as error:
         path, position = of_document(str(error), module.directory)
-        text = f"with default values this is no manifest: {error}; mend the YAML that the template writes"
+        text = f"with default values this is no manifest: {error}; correct the YAML that the template writes"
         return [ModuleRemark(path, position, "manifest-refused", text)]
     except RenderFailed as error:
         path, position = of_template(str(error))
