@@ -45,7 +45,7 @@ from hookrunner.releases.manifest_objects import (
 )
 from hookrunner.releases.object_watches import ObjectWatches, PresentObjects
 from hookrunner.releases.objects.apply_refusals import without_faults
-from hookrunner.releases.objects.object_marks import IGNORE
+from hookrunner.releases.objects.object_marks import IGNORE, for_comparison
 from hookrunner.releases.objects.tolerant_writes import find_faults
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
@@ -75,6 +75,10 @@ class TrackedRelease:
     def changes_matter(self) -> bool:
         """Do changes count as drift, or only missing objects?"""
         return self.mode in ("warn", "repair")
+
+    def sent(self, tracked_id: ObjectId, metadata: JSON) -> JSON:
+        """The object as it was written on the live one with this metadata."""
+        return for_comparison(self.objects[tracked_id], metadata, self.identity)
 
 
 class TrackedReleases:
@@ -279,7 +283,7 @@ class Drift:
             return
         if metadata is None:
             self._recheck.add(tracked_id)
-        elif not release.changes_matter or not changed_fields(release.objects[tracked_id], metadata):
+        elif not release.changes_matter or not changed_fields(release.sent(tracked_id, metadata), metadata):
             release.findings.pop(tracked_id, None)
         elif release.seen.get(tracked_id) != state_of(metadata):
             self._recheck.add(tracked_id, self._backoff.delay(tracked_id, _now()))
@@ -318,9 +322,9 @@ class Drift:
         if not release.changes_matter:
             return () if labelled else None
         release.seen[tracked_id] = state_of(metadata)
-        changed = changed_fields(release.objects[tracked_id], metadata, live)
+        changed = changed_fields(release.sent(tracked_id, metadata), metadata, live)
         if changed and await self._leave_out_faults(ref, tracked_id, release):
-            changed = changed_fields(release.objects[tracked_id], metadata, live)
+            changed = changed_fields(release.sent(tracked_id, metadata), metadata, live)
         return changed if labelled else tuple(dict.fromkeys((*_LABELS, *changed)))
 
     async def _leave_out_faults(self, ref: ObjectRef, tracked_id: ObjectId, release: TrackedRelease) -> bool:

@@ -8,8 +8,8 @@ import pytest
 from hookrunner.errors import UnknownKind
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model import units
-from hookrunner.model.releases import ObjectMarks
-from hookrunner.releases.objects.object_marks import IGNORE, with_marks
+from hookrunner.model.releases import ObjectMarks, OwnerReference
+from hookrunner.releases.objects.object_marks import ADOPTED, IGNORE, with_marks
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.fakes.objects import definition
@@ -293,6 +293,19 @@ async def test_lost_mark_is_drift(watched: Watched) -> None:
     watched.drift.track(watched.world.identity, [marked], "repair")
     await watched.world.edit(MAP, {"metadata": {"labels": {"hookrunner.io/addon": None}}})
     assert await watched.after(10) == ["default/ConfigMap/a /metadata/labels/hookrunner.io~1addon"]
+
+
+async def test_adopted_object_that_has_no_owner_is_no_drift(watched: Watched) -> None:
+    """Its release has the owner reference of all its objects, but an adopted one is written without."""
+    identity = watched.world.identity
+    adopted = MAP | {"metadata": MAP["metadata"] | {"annotations": {ADOPTED: str(identity)}}}
+    owner = OwnerReference("addons.x-k8s.io/v1alpha1", "Demo", "default", "u-1")
+    marked = with_marks(MAP, ObjectMarks(owner=owner))
+    await watched.world.apply(adopted)
+    watched.drift.track(identity, [marked], "repair")
+    assert await watched.after(10) == []
+    await watched.world.edit(MAP, {"data": {"color": "blue"}})
+    assert await watched.after(10) == ["default/ConfigMap/a /data/color"]
 
 
 @pytest.mark.parametrize("mode", ["warn", "repair"])

@@ -75,7 +75,7 @@ def _contradictions(expect: JSON, path: str) -> Iterator[Problem]:
         try:
             pattern(wanted)
         except re.error as error:
-            yield Problem(f"{path}.logs[{number}]", f"'{wanted}' is no regular expression: {error}; correct it, or add .*")
+            yield Problem(f"{path}.logs[{number}]", f"'{wanted}' is no regular expression: {error}; fix it, or add .*")
 
 
 HOOK_CASES = CaseFormat(
