@@ -7,8 +7,9 @@ import pytest
 
 from hookrunner.errors import BadInput
 from hookrunner.hooks import patches
-from hookrunner.model.operations import ObjectOperation
+from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.testing.bench import Bench
+from hookrunner.testing.display import patch_document
 from hookrunner.testing.effects import compute_effects
 from hookrunner.testing.results import Effects
 from tests.fakes.cluster import namespace
@@ -191,3 +192,12 @@ async def test_generated_names_are_reproducible(tools: Bench) -> None:
     found = await done(tools, [], {"operation": "Create", "object": {**A, "metadata": metadata}})
     assert [obj["metadata"] for obj in found.objects] == [{**metadata, "name": "x-?????"}]
     assert found.changes[0][1] == found.objects[0]
+
+
+@pytest.mark.parametrize("verb", Verb)
+def test_operation_that_is_shown_reads_as_the_same_operation(verb: Verb) -> None:
+    body = {"object": config_map("a", color="red"), "mergePatch": {"data": {"color": "red"}}, "jqFilter": "."}
+    document = {"operation": verb, "kind": "ConfigMap", "name": "a", "uid": "u-1", "resourceVersion": "7", **body}
+    step = {"op": "add", "path": "/data", "value": {}}
+    (operation,) = patches.parse(orjson.dumps(document | {"jsonPatch": [step]}))
+    assert patches.parse(orjson.dumps(patch_document(operation))) == (operation,)
