@@ -7,7 +7,8 @@ states, `tests/test_layout.py` files that state nothing.
 import re
 from collections.abc import Set
 
-LEVELS = ("pure", "FakeCluster", "FakeApi", "sandbox", "control plane")
+LEVELS = ("pure", "FakeCluster", "FakeApi", "sandbox", "control plane", "image")
+_NEEDED = {"image": "image", "cluster": "control plane", "story": "sandbox"}
 _STATED = re.compile(r"\sLevel: ([^.]+)\.\s*\Z")
 
 
@@ -20,5 +21,5 @@ def stated_level(docstring: str | None) -> str:
 def exceeds_level(docstring: str | None, markers: Set[str]) -> bool:
     """Does a test with these markers need more than its file states? A file that states nothing is another check's."""
     level = stated_level(docstring)
-    needed = "control plane" if "cluster" in markers else "sandbox" if "story" in markers else "pure"
+    needed = next((level for marker, level in _NEEDED.items() if marker in markers), "pure")
     return bool(level) and LEVELS.index(level) < LEVELS.index(needed)

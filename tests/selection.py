@@ -3,12 +3,14 @@
 | marker | a test that | comes from |
 |---|---|---|
 | `cluster` | asks a Kubernetes control plane | the fixtures of `tests/controlplane` |
+| `image` | runs the image that is built from the Dockerfile | the fixture `built_image` |
 | `story` | starts hookrunner as a process | the fixture `launcher` |
 | `live` | compares the sandbox with Kubernetes itself | `cluster`, in the sandbox's own tests |
 
-`make quick` runs what has none of them. Without `--cluster`, pytest leaves out what needs a control plane, and its last
-line reports how many tests that were. With it, a `live` test runs if its inputs (`tests/live.py`) are not those of its
-last success, with `--live=always` (`make nightly`), or never (`--live=never`).
+`make quick` runs what has none of them. Without `--cluster`, pytest leaves out what needs a control plane, without
+`--image` what needs the image, and its last lines report how many tests that were. With `--cluster`, a `live` test runs
+if its inputs (`tests/live.py`) are not those of its last success, with `--live=always` (`make nightly`), or never
+(`--live=never`).
 """
 
 import os
@@ -25,9 +27,12 @@ from tests.levels import exceeds_level
 
 CLUSTERS = {"cluster", "own_cluster", "whole_cluster"}
 LAUNCHER = "launcher"
+IMAGE = "built_image"
+ON_REQUEST = {"cluster": "a Kubernetes control plane", "image": "the image"}
+"""Markers of tests that are run by an option of the same name, and what they need."""
 PROGRAMS = {"hookrunner", "kubesandbox", "tests.security.hanging", "benchmarks"}
 
-LEFT_OUT = pytest.StashKey[int]()
+LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
 _running: list[pytest.Item] = []
 
@@ -45,6 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="also tests that need a Kubernetes control plane, which their first run builds (5 to 10 minutes)",
     )
     parser.addoption(
+        "--image",
+        action="store_true",
+        help="also tests that run the image, which their first run builds (a minute; as root, with Debian's buildah)",
+    )
+    parser.addoption(
         "--live",
         choices=("changed", "always", "never", "record"),
         default="changed",
@@ -55,7 +65,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_refuse_unmarked)
-    config.stash[LEFT_OUT] = 0
+    config.stash[LEFT_OUT] = {}
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -77,27 +87,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             raise pytest.UsageError(f"{item.nodeid} needs more ({more}) than the level at the top of its file")
     needed = _needed(config.getoption("live"))
     _deselect(config, items, lambda item: _is_marked(item, "live") and live.room_of(item.path) not in needed)
-    if not config.getoption("cluster"):
-        config.stash[LEFT_OUT] = _deselect(config, items, lambda item: _is_marked(item, "cluster"))
+    for marker in ON_REQUEST:
+        if not config.getoption(marker):
+            left_out = _deselect(config, items, lambda item, marker=marker: _is_marked(item, marker))
+            config.stash[LEFT_OUT][marker] = left_out
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Give the number of tests left out to the process that prints: each worker has collected the same ones."""
+    """Give the numbers of tests left out to the process that prints: each worker has collected the same ones."""
     if (output := getattr(session.config, "workeroutput", None)) is not None:
         output["left_out"] = session.config.stash[LEFT_OUT]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", {})
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """The last line: what was left out, unless `-m` speaks of it."""
-    is_worker = hasattr(config, "workerinput")
-    if not is_worker and config.stash[LEFT_OUT] and "cluster" not in config.getoption("markexpr"):
-        count = f"{config.stash[LEFT_OUT]:,}"
-        print(f"{count} tests that need a Kubernetes control plane were left out; all: pytest --cluster")
+    """The last lines: what was left out, unless `-m` speaks of it."""
+    if hasattr(config, "workerinput"):
+        return
+    for marker, count in config.stash[LEFT_OUT].items():
+        if count and marker not in config.getoption("markexpr"):
+            print(f"{count:,} tests that need {ON_REQUEST[marker]} were left out; with them: pytest --{marker}")
 
 
 def _deselect(config: pytest.Config, items: list[pytest.Item], is_unneeded: Callable[[pytest.Item], bool]) -> int:
@@ -115,9 +128,11 @@ def _is_marked(item: pytest.Item, marker: str) -> bool:
 
 def _markers(item: pytest.Item) -> set[str]:
     fixtures = set(getattr(item, "fixturenames", ()))
-    markers = {marker.name for marker in item.iter_markers()} & {"cluster", "story"}
+    markers = {marker.name for marker in item.iter_markers()} & {"cluster", "image", "story"}
     if fixtures & CLUSTERS:
         markers.add("cluster")
+    if IMAGE in fixtures:
+        markers.add("image")
     if LAUNCHER in fixtures:
         markers.add("story")
     if "cluster" in markers and live.room_of(item.path):

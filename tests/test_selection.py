@@ -76,7 +76,7 @@ def test_a_test_that_starts_the_program_asks_for_the_launcher(
 @pytest.mark.parametrize(
     ("options", "has_both", "last"),
     [
-        ([], False, r"\d+ tests that need a Kubernetes control plane were left out; all: pytest --cluster"),
+        ([], False, r"\d+ tests that need a Kubernetes control plane were left out; with them: pytest --cluster"),
         (["--cluster"], True, r"\d+ tests collected in .*"),
         (["-m", "not cluster"], False, r"\d+/\d+ tests collected .*"),
     ],

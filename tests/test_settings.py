@@ -116,20 +116,21 @@ def test_flag_beats_our_variable_beats_the_predecessors_beats_the_default(
 
 
 @pytest.mark.parametrize(
-    ("compat", "port", "prefix", "tmp_dir", "socket"),
+    ("compat", "port", "prefix", "tmp_dir", "run"),
     [
-        (Compat.SHELL, 9115, "shell_operator_", "/tmp/shell-operator", "/var/run/shell-operator/debug.socket"),
-        (Compat.ADDON, 9650, "addon_operator_", "/tmp/addon-operator", "/var/run/addon-operator/debug.socket"),
+        (Compat.SHELL, 9115, "shell_operator_", "/tmp/shell-operator", "/var/run/shell-operator"),
+        (Compat.ADDON, 9650, "addon_operator_", "/tmp/addon-operator", "/var/run/addon-operator"),
     ],
 )
 def test_a_predecessors_defaults_come_by_its_program_name(
-    compat: Compat, port: int, prefix: str, tmp_dir: str, socket: str
+    compat: Compat, port: int, prefix: str, tmp_dir: str, run: str
 ) -> None:
     settings = load({}, str(compat), {})
     assert settings == load({"compat": compat}, OURS, {}) == load({}, OURS, {"HOOKRUNNER_COMPAT": compat})
     assert (settings.compat, settings.log.type) == (compat, "json")
     assert (settings.web.port, settings.web.metrics_prefix) == (port, prefix)
-    assert (settings.hooks.tmp_dir, settings.web.debug_sockets) == (Path(tmp_dir), (Path(socket),))
+    sockets = (Path(run, "debug.socket"), Path(tmp_dir, "debug.socket"))
+    assert (settings.hooks.tmp_dir, settings.web.debug_sockets) == (Path(tmp_dir), sockets)
 
 
 def test_the_flag_compat_beats_the_program_name() -> None:

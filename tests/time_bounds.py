@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    is_building = item.get_closest_marker("cluster") is not None
+    is_building = any(item.get_closest_marker(marker) for marker in ("cluster", "image"))
     with _bounded(item, "setup", max(_bound(item), BUILDING if is_building else 0.0)):
         return (yield)
 

@@ -229,7 +229,9 @@ class WebSettings:
         "/var/run/hookrunner/debug.socket, or in $XDG_RUNTIME_DIR/hookrunner, or in <system temp>/hookrunner-<uid>",
         "Unix socket of the debug commands; of several the first that can be made.",
         BARE,
-        compat=("/var/run/shell-operator/debug.socket", "/var/run/addon-operator/debug.socket"),
+        compat=tuple(
+            f"/var/run/{name}/debug.socket,/tmp/{name}/debug.socket" for name in ("shell-operator", "addon-operator")
+        ),
         found=_debug_sockets,
     )
     debug_address: tuple[str, int] | None = setting(

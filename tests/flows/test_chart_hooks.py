@@ -17,8 +17,8 @@ from tests.controlplane.processes import free_port
 from tests.fakes.chart import CHART, objects
 from tests.flows.scripts import hook
 from tests.flows.waiting import until
+from tests.image.test_dockerfile import last
 from tests.sandboxes import sandbox
-from tests.test_image import last
 from tests.trees import write_files
 
 __all__ = ["sandbox"]

@@ -1,4 +1,4 @@
-"""The Dockerfile's structure only: no image can be built where these tests run, so they do not prove that it works.
+"""The structure of the Dockerfile, and lines of it that run without a build.
 
 Level: pure."""
 
@@ -13,7 +13,7 @@ from hookrunner.options import PREDECESSORS
 from hookrunner.settings import load
 from tests.tables import each
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 INSTRUCTIONS = [
     line.split(maxsplit=1)
     for line in (ROOT / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
