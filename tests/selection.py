@@ -16,6 +16,7 @@ if its inputs (`tests/live.py`) are not those of its last success, with `--live=
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Any
@@ -89,8 +90,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _deselect(config, items, lambda item: _is_marked(item, "live") and live.room_of(item.path) not in needed)
     for marker in ON_REQUEST:
         if not config.getoption(marker):
-            left_out = _deselect(config, items, lambda item, marker=marker: _is_marked(item, marker))
-            config.stash[LEFT_OUT][marker] = left_out
+            config.stash[LEFT_OUT][marker] = _deselect(config, items, partial(_is_marked, marker=marker))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

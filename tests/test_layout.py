@@ -27,6 +27,7 @@ WORLDS = {
     "FakeApi": re.compile(r"\b(FakeApi|MortalApi)\("),
     "sandbox": re.compile(r"\b(serving|api_server)\(|\blauncher: "),
     "control plane": re.compile(r"^(async )?def test_.*cluster: (Own)?Cluster\b", re.MULTILINE),
+    "image": re.compile(r"^(async )?def test_.*_image: Image\b", re.MULTILINE),
 }
 """What makes the world of a level, or asks for it."""
 

@@ -43,7 +43,9 @@ def test_all_files_that_the_build_needs_are_copied() -> None:
 def test_no_copied_file_is_excluded_from_the_build() -> None:
     ignored = (ROOT / ".dockerignore").read_text().split()
     assert ignored[0] == "*"
-    assert {line.removeprefix("!") for line in ignored[1:] if line.startswith("!")} == set(copied())
+    assert {line.removeprefix("!") for line in ignored[1:] if line.startswith("!")} == {
+        source.partition("/")[0] for source in copied()
+    }
 
 
 def test_the_user_is_a_number_and_not_root() -> None:
@@ -97,7 +99,8 @@ def test_a_users_image_copies_existing_files_of_ours() -> None:
     assert taken == ["/usr/local/share/hookrunner/", "/usr/local/bin/kubectl", "/shell_lib.sh", "/frameworks"]
     assert [path for path in taken if f" {path}" not in made] == []
     assert (
-        "COPY --from=wheels /wheels/hookrunner-*.whl /usr/local/share/hookrunner/" in (ROOT / "Dockerfile").read_text()
+        "COPY --from=program /program/hookrunner-*.whl /usr/local/share/hookrunner/"
+        in (ROOT / "Dockerfile").read_text()
     )
 
 
@@ -146,12 +149,4 @@ def test_one_copy_of_helms_library_stays(tmp_path: Path) -> None:
 
 def test_schemas_with_rules_can_be_read() -> None:
     """The extra `cel`, without which a module that has x-deckhouse-validations does not load."""
-    text = " ".join(text for _, text in INSTRUCTIONS)
     assert "\ncel-expr-python==" in (ROOT / "requirements/image.txt").read_text()
-    assert "'hookrunner[cel]'" in text
-
-
-def test_the_ports_that_the_program_listens_on_by_itself_are_exposed() -> None:
-    settings = load({}, "hookrunner", {})
-    ports = [settings.web.port, settings.validating.port, settings.conversion.port]
-    assert last("EXPOSE") == " ".join(map(str, ports))
