@@ -16,6 +16,7 @@ import dataclasses
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -31,15 +32,6 @@ _T = TypeVar("_T")
 
 FIELD_MANAGER = "hookrunner"
 """Our field manager, except for objects of releases, which are Helm's."""
-
-_CREATE = ("POST", JSON_TYPE)
-_REPLACE = ("PUT", JSON_TYPE)
-_APPLY = ("PATCH", "application/apply-patch+yaml")
-_MERGE_PATCH = ("PATCH", "application/merge-patch+json")
-_STRATEGIC_PATCH = ("PATCH", "application/strategic-merge-patch+json")
-_JSON_PATCH = ("PATCH", "application/json-patch+json")
-_DELETE = ("DELETE", JSON_TYPE)
-"""Method and content type of each way to write."""
 
 _LOOKS = Pauses(0.05, 1.0, 1.5)
 """Between looks at an object that is being deleted."""
@@ -146,37 +138,30 @@ class WriteAnswer:
 _DEFAULTS, _DELETE_DEFAULTS, _LIST_DEFAULTS = WriteOptions(), DeleteOptions(), ListOptions()
 
 
-async def create(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
-    """POST. `ref` names no object, except for a subresource (an eviction, a token)."""
-    return await _write(client, _CREATE, ref, body, options)
-
-
-async def replace(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
-    """PUT. Raises Conflict if the body has a resourceVersion that is not the newest."""
-    return await _write(client, _REPLACE, ref, body, options)
-
-
-async def apply(client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
-    """Server-side apply. Raises Conflict if others own a field with another value, unless it is forced."""
-    return await _write(client, _APPLY, ref, body, options)
-
-
-async def merge_patch(client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
-    """A JSON merge patch (RFC 7386)."""
-    return await _write(client, _MERGE_PATCH, ref, patch, options)
-
-
-async def strategic_merge_patch(
-    client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = _DEFAULTS
+async def _write(
+    way: tuple[str, str], client: Client, ref: ObjectRef, body: JSON, options: WriteOptions = _DEFAULTS
 ) -> WriteAnswer:
-    """A strategic merge patch, of a built-in kind: elements of lists such as conditions are merged by their keys
-    (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/)."""
-    return await _write(client, _STRATEGIC_PATCH, ref, patch, options)
+    """Send a body. `way` is the method and the content type."""
+    method, content_type = way
+    accept = METADATA if options.metadata_only else JSON_TYPE
+    return WriteAnswer(
+        await client.send(ApiCall(method, ref.path, options.params, body, content_type, accept, options.timeout))
+    )
 
 
-async def json_patch(client: Client, ref: ObjectRef, patch: JSON, options: WriteOptions = _DEFAULTS) -> WriteAnswer:
-    """A JSON patch (RFC 6902)."""
-    return await _write(client, _JSON_PATCH, ref, patch, options)
+create = partial(_write, ("POST", JSON_TYPE))
+"""`ref` names no object, except for a subresource (an eviction, a token)."""
+replace = partial(_write, ("PUT", JSON_TYPE))
+"""Raises Conflict if the body has a resourceVersion that is not the newest."""
+apply = partial(_write, ("PATCH", "application/apply-patch+yaml"))
+"""Server-side apply. Raises Conflict if others own a field with another value, unless it is forced."""
+merge_patch = partial(_write, ("PATCH", "application/merge-patch+json"))
+"""A JSON merge patch (RFC 7386)."""
+strategic_merge_patch = partial(_write, ("PATCH", "application/strategic-merge-patch+json"))
+"""A strategic merge patch, of a built-in kind: elements of lists such as conditions are merged by their keys
+(https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/)."""
+json_patch = partial(_write, ("PATCH", "application/json-patch+json"))
+"""A JSON patch (RFC 6902)."""
 
 
 async def delete(client: Client, ref: ObjectRef, options: DeleteOptions = _DELETE_DEFAULTS) -> WriteAnswer:
@@ -184,7 +169,7 @@ async def delete(client: Client, ref: ObjectRef, options: DeleteOptions = _DELET
 
     The answer is a `Status`, or the object if finalizers or its processes still hold it.
     """
-    return await _write(client, _DELETE, ref, options.body, WriteOptions(timeout=options.timeout))
+    return await _write(("DELETE", JSON_TYPE), client, ref, options.body, WriteOptions(timeout=options.timeout))
 
 
 async def read(client: Client, ref: ObjectRef, timeout: float = 60.0) -> JSON:
@@ -262,16 +247,6 @@ async def wait_for_deletion(client: Client, ref: ObjectRef, uid: str, within: fl
     except TimeoutError:
         return f"its finalizers have not been removed: {blockers}" if blockers else "the server has not removed it"
     return ""
-
-
-async def _write(
-    client: Client, way: tuple[str, str], ref: ObjectRef, body: JSON, options: WriteOptions
-) -> WriteAnswer:
-    method, content_type = way
-    accept = METADATA if options.metadata_only else JSON_TYPE
-    return WriteAnswer(
-        await client.send(ApiCall(method, ref.path, options.params, body, content_type, accept, options.timeout))
-    )
 
 
 def _without_empty(values: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -11,10 +11,12 @@ gates and for what is required there is no patience, so these must not form a cy
 anything runs.
 """
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from itertools import groupby, pairwise
 from typing import Literal
 
@@ -67,21 +69,17 @@ class ModuleOrder:
 def sequence(modules: Sequence[Module]) -> tuple[Module, ...]:
     """Modules by weight and name, but each after what it requires. Those in a cycle come last."""
     known = {module.name: module for module in modules}
-    missing = {module.name: {other for other, _ in module.traits.modules if other in known} for module in modules}
-    wanted_by: defaultdict[str, list[str]] = defaultdict(list)
-    for name, others in missing.items():
-        for other in others:
-            wanted_by[other].append(name)
-    ready = [sort_key(module) for module in modules if not missing[module.name]]
-    heapify(ready)
+    sorter = TopologicalSorter({name: known.keys() & dict(module.traits.modules) for name, module in known.items()})
+    ready = list[tuple[int, str]]()
     ordered: dict[str, Module] = {}
-    while ready:
+    with suppress(CycleError):  # which leaves the rest to be sorted
+        sorter.prepare()
+    while sorter.is_active():
+        for name in sorter.get_ready():
+            heappush(ready, sort_key(known[name]))
         _, name = heappop(ready)
         ordered[name] = known[name]
-        for other in wanted_by[name]:
-            missing[other].remove(name)
-            if not missing[other]:
-                heappush(ready, sort_key(known[other]))
+        sorter.done(name)
     rest = sorted((module for module in modules if module.name not in ordered), key=sort_key)
     return (*ordered.values(), *rest)
 
@@ -120,20 +118,14 @@ def _graph(modules: Iterable[Module]) -> dict[Node, list[Node]]:
 def _unsorted(graph: Mapping[Node, Sequence[Node]]) -> list[Node]:
     """The nodes that are left when those that wait for no other are removed repeatedly: those in cycles, and what waits
     for them."""
-    waiting = {node: len(set(others)) for node, others in graph.items()}
-    wanted_by: defaultdict[Node, list[Node]] = defaultdict(list)
-    for node, others in graph.items():
-        for other in set(others):
-            wanted_by[other].append(node)
-    free = [node for node, count in waiting.items() if not count]
-    while free:
-        node = free.pop()
-        del waiting[node]
-        for other in wanted_by[node]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                free.append(other)
-    return list(waiting)
+    sorter, left = TopologicalSorter(graph), dict.fromkeys(graph)
+    with suppress(CycleError):
+        sorter.prepare()
+    while free := sorter.get_ready():
+        for node in free:
+            del left[node]
+        sorter.done(*free)
+    return list(left)
 
 
 def _shortest_cycle(start: Node, graph: Mapping[Node, Sequence[Node]]) -> list[Node]:

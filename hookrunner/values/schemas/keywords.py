@@ -7,12 +7,12 @@ OpenAPI 3.0 for `nullable` and formats.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from difflib import get_close_matches
 
 import orjson
 
+from hookrunner.shapes import suggestion
 from hookrunner.values.schemas.node import KINDS, Test
 from kubetypes import patterns
 from kubetypes.formats import FORMATS, Format
@@ -48,13 +48,6 @@ def tests(raw: Mapping[str, JSON]) -> dict[type, tuple[Test, ...]]:
 def same(value: JSON) -> bytes:
     """A text that is equal for equal values: 1 equals 1.0 and not true, the order of keys does not count."""
     return canonical(with_integers(value))
-
-
-def suggestion(word: str, known: Sequence[str]) -> str:
-    """`; did you mean 'x'?` if a known word is close, else ""."""
-    near = get_close_matches(word.lower(), [name.lower() for name in known], n=1)
-    nearest = next((name for name in known if near and name.lower() == near[0]), "")
-    return f"; did you mean '{nearest}'?" if nearest else ""
 
 
 def text_format(name: str) -> Format | None:

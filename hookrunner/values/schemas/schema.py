@@ -15,8 +15,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from hookrunner import redaction
+from hookrunner.shapes import suggestion
 from hookrunner.values.schemas import expressions
-from hookrunner.values.schemas.keywords import suggestion
 from hookrunner.values.schemas.node import KINDS, Allowed, Node, filled
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2

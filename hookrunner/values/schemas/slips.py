@@ -8,7 +8,7 @@ found here; observed with go-openapi/validate 0.25.1, as addon-operator calls it
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from hookrunner.values.schemas.keywords import suggestion
+from hookrunner.shapes import suggestion
 from hookrunner.values.schemas.node import KINDS
 from kubetypes import patterns
 from kubetypes.json_values import JSON
