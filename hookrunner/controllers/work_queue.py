@@ -17,7 +17,7 @@ Source: https://pkg.go.dev/k8s.io/client-go/util/workqueue
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from typing import Generic, TypeAlias, TypeVar
 
 from hookrunner import log
@@ -82,6 +82,14 @@ class WorkQueue(Generic[_Key]):
         self.add_after(key, pause)
         return pause
 
+    def discard(self, keys: Iterable[_Key]) -> None:
+        """Do not reconcile these keys, as if they had not been added; a worker that has one finishes it."""
+        for key in keys:
+            self._cancel_timer(key)
+            self._waiting.discard(key)
+            self._added_again.discard(key)
+        self._line = deque(key for key in self._line if key in self._waiting)
+
     def forget(self, key: _Key) -> None:
         """Forget the key's failures. It stays in the queue if it is there."""
         del self._failures[key]
@@ -120,6 +128,13 @@ class WorkQueue(Generic[_Key]):
         async with asyncio.TaskGroup() as group:
             for number in range(workers):
                 group.create_task(self._work(reconcile), name=f"{self.name} worker {number}")
+
+    async def take(self) -> _Key:
+        """Wait for a key, and take it out of the queue: for one reader, of a queue that is never shut down."""
+        key = await self._next()
+        assert key is not None, "the queue is shut down"
+        self._running.remove(key)
+        return key
 
     async def _work(self, reconcile: Reconcile[_Key]) -> None:
         while (key := await self._next()) is not None:

@@ -26,7 +26,6 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,6 +39,7 @@ from requests.utils import should_bypass_proxies
 
 from hookrunner import safe_files
 from kubetypes.bounds import DIGITS, TOO_MANY_DIGITS, TooLarge
+from kubetypes.foreign_pages import is_loopback
 from kubetypes.yaml_values import events
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -227,16 +227,9 @@ def _proxy(configuration: Any, named: bool) -> str:
     this machine, as in Go's clients: the sandbox is one."""
     if should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
         return ""
-    if named or not _is_local(urlsplit(configuration.host).hostname or ""):
+    if named or not is_loopback(urlsplit(configuration.host).hostname or ""):
         return configuration.proxy or ""
     return ""
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _text(path: str | None) -> str:

@@ -14,6 +14,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from yarl import URL
 
+from kubetypes.foreign_pages import is_loopback
+
 
 @dataclass(frozen=True, slots=True)
 class WebProxies:
@@ -25,7 +27,7 @@ class WebProxies:
         """The proxy for a URL, None to reach it directly. Raises ValueError for a proxy that is no URL."""
         proxy = self._variable(f"{url.scheme}_proxy")
         host = (url.host or "").rstrip(".").lower()
-        if not proxy or _is_local(host) or is_bypassed(host, url.port or 0, self._variable("no_proxy")):
+        if not proxy or is_loopback(host) or is_bypassed(host, url.port or 0, self._variable("no_proxy")):
             return None
         return URL(proxy if "://" in proxy else f"http://{proxy}")
 
@@ -74,8 +76,3 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         return ip_address(text)
     except ValueError:
         return None
-
-
-def _is_local(host: str) -> bool:
-    address = _address(host)
-    return host == "localhost" or (address is not None and address.is_loopback)

@@ -192,7 +192,7 @@ class Drift:
         for tracked_id in release.objects:
             present = self._present[tracked_id.api_version, tracked_id.kind]
             if present.synced and not present.has(tracked_id.namespace, tracked_id.name):
-                self._recheck.add(tracked_id, _WATCH_DELAY)
+                self._recheck.add_after(tracked_id, _WATCH_DELAY)
             elif present.synced and release.changes_matter:
                 self._catch_up(tracked_id, present)
 
@@ -226,7 +226,7 @@ class Drift:
         """Yield drift when it is detected, until cancelled; for one reader. A change is reported once, until it differs
         or was undone."""
         while True:
-            finding = await self._inspect(await self._recheck.next())
+            finding = await self._inspect(await self._recheck.take())
             if finding is not None:
                 yield finding
 
@@ -273,7 +273,7 @@ class Drift:
         """Handle what the watch has shown of an object before it was tracked; read the object if that is not known."""
         metadata = present.recall(tracked_id.namespace, tracked_id.name)
         if metadata is None:
-            self._recheck.add(tracked_id, self._backoff.delay(tracked_id, _now()))
+            self._recheck.add_after(tracked_id, self._backoff.delay(tracked_id, _now()))
         else:
             self._handle_metadata(tracked_id, metadata)
 
@@ -286,7 +286,7 @@ class Drift:
         elif not release.changes_matter or not changed_fields(release.sent(tracked_id, metadata), metadata):
             release.findings.pop(tracked_id, None)
         elif release.seen.get(tracked_id) != state_of(metadata):
-            self._recheck.add(tracked_id, self._backoff.delay(tracked_id, _now()))
+            self._recheck.add_after(tracked_id, self._backoff.delay(tracked_id, _now()))
 
     async def _inspect(self, tracked_id: ObjectId) -> ObjectDrift | None:
         """Read an object; its drift, if there is any to report. Its release may be paused or written meanwhile."""

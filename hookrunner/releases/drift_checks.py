@@ -18,19 +18,17 @@ A number of replicas that was set through the subresource `scale` belongs to an 
 Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 """
 
-import asyncio
-import heapq
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from functools import reduce
-from itertools import count
 from typing import Final
 
 import orjson
 
+from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import KubeError
 from hookrunner.releases.manifest_objects import MANAGER, ObjectId, plain
 from hookrunner.values import pointers
+from hookrunner.waits import Pauses
 from kubetypes.field_sets import Fields, union
 from kubetypes.json_values import JSON
 from kubetypes.quantities import BadQuantity, quantity
@@ -67,55 +65,15 @@ class DriftBackoff:
         self._waits.pop(object_id, None)
 
 
-class RecheckQueue:
-    """Objects to read again, each once, the earliest first; for one reader. An object that is added twice before it was
-    taken is taken once, at the earlier time."""
+class RecheckQueue(WorkQueue[ObjectId]):
+    """Objects to read again, for one reader that takes one after the other."""
 
     def __init__(self) -> None:
-        self._due: dict[ObjectId, float] = {}
-        self._heap: list[tuple[float, int, ObjectId]] = []
-        self._sequence = count()
-        self._changed = asyncio.Event()
-
-    def add(self, object_id: ObjectId, delay: float = 0.0) -> None:
-        """Read the object in `delay` seconds."""
-        due = asyncio.get_running_loop().time() + delay
-        if due < self._due.get(object_id, float("inf")):
-            self._due[object_id] = due
-            heapq.heappush(self._heap, (due, next(self._sequence), object_id))
-            self._changed.set()
+        super().__init__("rechecks", Pauses(_RETRY_SOON, _RETRY_LATER))
 
     def retry(self, object_id: ObjectId, error: KubeError) -> None:
         """Read the object again after a failure: soon while the API server is unreachable, later without a right."""
-        self.add(object_id, _RETRY_SOON if error.brief else _RETRY_LATER)
-
-    def discard(self, object_ids: Iterable[ObjectId]) -> None:
-        """Do not read these objects."""
-        for object_id in object_ids:
-            self._due.pop(object_id, None)
-        self._heap = [entry for entry in self._heap if self._due.get(entry[2]) == entry[0]]
-        heapq.heapify(self._heap)
-
-    async def next(self) -> ObjectId:
-        """Wait until the next object is due, and remove it."""
-        while True:
-            self._changed.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout_at(self._heap[0][0] if self._heap else None):
-                    await self._changed.wait()
-                    continue
-            if object_id := self._take_due():
-                return object_id
-
-    def _take_due(self) -> ObjectId | None:
-        """Remove the earliest object if it is due. `discard` may have removed the one that was waited for."""
-        now = asyncio.get_running_loop().time()
-        while self._heap and self._heap[0][0] <= now:
-            due, _, object_id = heapq.heappop(self._heap)
-            if self._due.get(object_id) == due:
-                del self._due[object_id]
-                return object_id
-        return None
+        self.add_after(object_id, _RETRY_SOON if error.brief else _RETRY_LATER)
 
 
 _AMOUNTS = frozenset(

@@ -12,18 +12,17 @@ Source: https://helm.sh/docs/topics/charts_hooks/
 """
 
 from collections.abc import AsyncGenerator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hookrunner import log
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.releases import HelmHook
 from hookrunner.releases.kstatus import ended
-from hookrunner.releases.manifest_objects import CRD, MANAGER, ReleaseId, object_id
+from hookrunner.releases.manifest_objects import CRD, MANAGER, KindResolver, ReleaseId, object_id
 from hookrunner.releases.readiness import Readiness, has, is_gone
 from hookrunner.releases.records.record import now
 
@@ -46,9 +45,9 @@ class HelmHookRun:
 class HelmHooks:
     """Runs hooks on one cluster."""
 
-    def __init__(self, client: Client, discovery: Discovery, readiness: Readiness) -> None:
+    def __init__(self, client: Client, kinds: KindResolver, readiness: Readiness) -> None:
         self._client = client
-        self._discovery = discovery
+        self._kinds = kinds
         self._readiness = readiness
 
     async def run(
@@ -105,13 +104,11 @@ class HelmHooks:
 
     async def _create(self, step: "_Step") -> None:
         """Create the object by POST, as Helm does: a role made for Helm's hooks may lack `patch`."""
-        target = object_id(step.hook.obj, step.identity)
-        resource = await self._discovery.resolve(target.api_version, target.kind)
-        options = WriteOptions(MANAGER, strict=True)
+        ref, options = replace(await self._ref(step), name=""), WriteOptions(MANAGER, strict=True)
         try:
-            await writes.create(self._client, ObjectRef(resource, target.namespace), step.hook.obj, options)
+            await writes.create(self._client, ref, step.hook.obj, options)
         except Denied as error:
-            raise refusals.explain_rights(error, f"run {step}", refusals.rbac_rule(resource, _VERBS)) from error
+            raise refusals.explain_rights(error, f"run {step}", refusals.rbac_rule(ref.resource, _VERBS)) from error
 
     async def _clean(self, steps: Iterable["_Step"], policy: str) -> None:
         """Delete the hooks that this policy deletes. A failed deletion neither undoes a success nor hides a failure."""
@@ -133,9 +130,7 @@ class HelmHooks:
             await self._readiness.wait_until([step.hook.obj], step.identity.namespace, step.timeout, is_gone)
 
     async def _ref(self, step: "_Step") -> ObjectRef:
-        target = object_id(step.hook.obj, step.identity)
-        resource = await self._discovery.resolve(target.api_version, target.kind, exact=True)
-        return ObjectRef(resource, target.namespace, target.name)
+        return await self._kinds.resolve_ref(object_id(step.hook.obj, step.identity))
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,8 @@ class Releases:
 
     def __init__(self, client: Client, discovery: Discovery, watches: Watches, records: RecordSettings) -> None:
         readiness = Readiness(discovery, watches)
-        hooks = HelmHooks(client, discovery, readiness)
         self.kinds = KindResolver(discovery)
+        hooks = HelmHooks(client, self.kinds, readiness)
         self._tools = RolloutTools(ManifestApplier(client, self.kinds), hooks, readiness)
         ours, others = (
             RecordStorage(client, driver, records.home) for driver in (records.driver, OTHER[records.driver])

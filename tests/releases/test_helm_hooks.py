@@ -9,6 +9,7 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import HelmHook
 from hookrunner.releases.helm_hooks import HelmHookRun, HelmHooks, ordered
+from hookrunner.releases.manifest_objects import KindResolver
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.releases.watching import JSON, World, condition, hook
@@ -51,7 +52,7 @@ async def run(world: World, *hooks: HelmHook, event: str = "pre-install", timeou
 async def tell(
     world: World, told: list[HelmHookRun], *hooks: HelmHook, event: str = "pre-install", timeout: float = 300
 ) -> None:
-    runner = HelmHooks(world.client, world.discovery, world.readiness)
+    runner = HelmHooks(world.client, KindResolver(world.discovery), world.readiness)
     async with aclosing(runner.run(hooks, event, world.identity, timeout)) as runs:
         async for one in runs:
             told.append(one)

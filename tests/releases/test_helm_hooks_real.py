@@ -15,6 +15,7 @@ from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import Client
 from hookrunner.model.releases import HelmHook
 from hookrunner.releases.helm_hooks import HelmHooks
+from hookrunner.releases.manifest_objects import KindResolver
 from tests.controlplane.cluster import Cluster
 from tests.releases.watching import JSON, World, hook
 
@@ -105,6 +106,6 @@ async def test_the_same_hooks_run_in_the_same_order_and_leave_the_same_behind(
 
 
 async def run_all(world: World, hooks: list[HelmHook]) -> None:
-    runner = HelmHooks(world.client, world.discovery, world.readiness)
+    runner = HelmHooks(world.client, KindResolver(world.discovery), world.readiness)
     async for _ in runner.run(hooks, "pre-install", world.identity, 60):
         pass

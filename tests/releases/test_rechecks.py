@@ -21,38 +21,38 @@ def id_of(name: str) -> ObjectId:
 async def test_objects_that_are_discarded_are_not_read_and_hold_up_no_other() -> None:
     queue = RecheckQueue()
     for seconds, name in enumerate("abc", 1):
-        queue.add(id_of(name), float(seconds))
+        queue.add_after(id_of(name), float(seconds))
     queue.discard([id_of("a"), id_of("b"), id_of("unknown")])
-    assert await queue.next() == id_of("c")
+    assert await queue.take() == id_of("c")
     assert asyncio.get_running_loop().time() == pytest.approx(3.0)
 
 
 async def test_object_that_is_discarded_when_it_is_due_is_not_read() -> None:
     """The reader wakes up, and finds the queue changed."""
     queue, loop = RecheckQueue(), asyncio.get_running_loop()
-    queue.add(id_of("a"), 1.0)
-    queue.add(id_of("b"), 1.0)
-    queue.add(id_of("c"), 3600.0)
+    queue.add_after(id_of("a"), 1.0)
+    queue.add_after(id_of("b"), 1.0)
+    queue.add_after(id_of("c"), 3600.0)
     loop.call_at(loop.time() + 1.0, queue.discard, [id_of("a"), id_of("b")])
     loop.call_later(10.0, queue.discard, [id_of("c")])
     loop.call_later(20.0, queue.add, id_of("d"))
-    assert await queue.next() == id_of("d")
+    assert await queue.take() == id_of("d")
     assert loop.time() == pytest.approx(20.0)
 
 
 async def test_discarded_object_can_be_added_again() -> None:
     queue = RecheckQueue()
-    queue.add(id_of("a"), 3600.0)
+    queue.add_after(id_of("a"), 3600.0)
     queue.discard([id_of("a")])
-    queue.add(id_of("a"), 1.0)
-    assert await queue.next() == id_of("a")
+    queue.add_after(id_of("a"), 1.0)
+    assert await queue.take() == id_of("a")
 
 
 @pytest.mark.slow
 async def test_nothing_stays_of_a_thousand_objects_that_were_discarded() -> None:
     queue, before = RecheckQueue(), _living()
     for number in range(1000):
-        queue.add(id_of(str(number)), 3600.0)
+        queue.add_after(id_of(str(number)), 3600.0)
         queue.discard([id_of(str(number))])
     assert _living() == before
 

@@ -17,7 +17,7 @@ _TIMES = 2
 
 async def _check_nothing_there(subject: CheckSubject) -> list[str]:
     balancer = made_up_balancer()
-    state = LB_GET.read((await subject.probe.ask(LB_GET, SERVICE.document(balancer))).result(), balancer)
+    state = await subject.ask(LB_GET, balancer)
     return ["a Service that was never there has a load balancer"] if state.exists else []
 
 
@@ -61,7 +61,7 @@ async def _follow_life(subject: CheckSubject, balancer: LoadBalancerRequest) -> 
         return [f"the API server would refuse its address: {problem}"]
     if complete_ingress(first) != complete_ingress(again):
         return [f"ensured twice, it has other addresses: {_shown(first)}, then {_shown(again)}"]
-    looked = LB_GET.read((await subject.probe.ask(LB_GET, SERVICE.document(balancer))).result(), balancer)
+    looked = await subject.ask(LB_GET, balancer)
     if not looked.exists:
         return ["lb-get does not find the load balancer that lb-ensure has made"]
     if looked.ingress and complete_ingress(looked.ingress) != complete_ingress(first):

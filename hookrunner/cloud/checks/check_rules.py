@@ -13,7 +13,7 @@ from hookrunner.cloud.answers import CloudCapabilities, InstanceAnswer, Provider
 from hookrunner.cloud.checks.made_up_objects import made_up_balancer
 from hookrunner.cloud.checks.probe import Probe, QuestionFailed
 from hookrunner.cloud.nodes.cloud_node import CloudNode
-from hookrunner.cloud.provider.cloud_verb import AnyVerb
+from hookrunner.cloud.provider.cloud_verb import AnyVerb, CloudVerb, Q, R
 from hookrunner.cloud.provider.verbs import INSTANCES, NODES, SERVICE, VERBS
 from hookrunner.cloud.provider.wire_requests import InstancesQuestion
 from kubetypes.json_values import JSON
@@ -42,12 +42,17 @@ class CheckSubject:
         for first in range(0, len(nodes), self.capabilities.max_batch):
             batch = nodes[first : first + self.capabilities.max_batch]
             question = InstancesQuestion(batch, BOTH)
-            reply = await self.probe.ask(INSTANCES, INSTANCES.params.document(question))
             try:
-                answers |= INSTANCES.read(reply.result(), question, self.probe.mask)
+                answered = await self.ask(INSTANCES, question)
             except ProviderError as error:
                 raise QuestionFailed(error.reason) from None
+            answers |= answered
         return answers
+
+    async def ask(self, verb: CloudVerb[Q, R], question: Q) -> R:
+        """The answer to one question, read. Raises QuestionFailed without a result, ProviderError if it is unusable."""
+        reply = await self.probe.ask(verb, verb.params.document(question))
+        return verb.read(reply.result(), question, self.probe.mask)
 
     def harmless_questions(self, nodes: Sequence[CloudNode]) -> Iterator[tuple[AnyVerb, JSON]]:
         """The verbs of what it offers that change nothing, each with `params`; those about Nodes with these."""

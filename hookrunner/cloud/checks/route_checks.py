@@ -1,12 +1,11 @@
 """Rules of the verbs `routes-…`. The route that is made leads into a network without Pods."""
 
-from ipaddress import ip_network
-
 from hookrunner.cloud.answers import CloudRoute, Interface, ProviderError
 from hookrunner.cloud.checks.check_rules import CheckSubject, Need, Rule
 from hookrunner.cloud.checks.made_up_objects import made_up_route
 from hookrunner.cloud.provider.verbs import ROUTES_APPLY, ROUTES_LIST
 from hookrunner.cloud.provider.wire_requests import RouteChanges
+from hookrunner.cloud.routes.pod_networks import read_network
 
 _TIMES = 2
 
@@ -16,15 +15,8 @@ async def _check_list(subject: CheckSubject) -> list[str]:
     routes = ROUTES_LIST.read(result, None)
     number = len(result["routes"])
     unusable = [f"{number - len(routes)} of {number} entries are unusable"] if len(routes) < number else []
-    return [*unusable, *(f"'{route.destination_cidr}' is no network" for route in routes if not _is_network(route))]
-
-
-def _is_network(route: CloudRoute) -> bool:
-    try:
-        ip_network(route.destination_cidr, strict=False)
-    except ValueError:
-        return False
-    return True
+    destinations = (route.destination_cidr for route in routes)
+    return [*unusable, *(f"'{cidr}' is no network" for cidr in destinations if read_network(cidr) is None)]
 
 
 async def _check_life(subject: CheckSubject) -> list[str]:
@@ -64,7 +56,7 @@ async def _apply(subject: CheckSubject, create: list[CloudRoute], delete: list[C
 
 
 async def _find(subject: CheckSubject, route: CloudRoute) -> list[CloudRoute]:
-    listed = ROUTES_LIST.read((await subject.probe.ask(ROUTES_LIST, {})).result(), None)
+    listed = await subject.ask(ROUTES_LIST, None)
     return [other for other in listed if other.destination_cidr == route.destination_cidr]
 
 

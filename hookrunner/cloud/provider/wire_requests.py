@@ -6,15 +6,16 @@
 Nothing secret goes into a request. The format is described in docs/providers.md; its schemas are in `schemas.py`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import orjson
 
-from hookrunner.cloud.answers import CloudRoute, NodeAddress, Want
+from hookrunner.cloud.answers import CloudRoute, Want
 from hookrunner.cloud.nodes.cloud_node import CloudNode
+from hookrunner.cloud.nodes.node_addresses import to_documents
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from kubetypes.json_values import JSON
 
@@ -89,7 +90,7 @@ def routes_params(asked: RouteChanges) -> JSON:
 def _questioned_node(node: CloudNode) -> JSON:
     return {
         **_backend_node(node),
-        "annotations": _plain(node.annotations),
+        "annotations": dict(node.annotations),
         "createdAt": datetime.fromtimestamp(node.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "ready": node.ready,
     }
@@ -100,23 +101,14 @@ def _backend_node(node: CloudNode) -> dict[str, JSON]:
         "name": node.name,
         "uid": node.uid,
         "providerID": node.provider_id,
-        "addresses": _addresses(node.addresses),
-        "labels": _plain(node.labels),
+        "addresses": to_documents(node.addresses),
+        "labels": dict(node.labels),
     }
 
 
 def _route(route: CloudRoute) -> dict[str, JSON]:
     return {
         "targetNode": route.target_node,
-        "targetNodeAddresses": _addresses(route.target_node_addresses),
+        "targetNodeAddresses": to_documents(route.target_node_addresses),
         "destinationCIDR": route.destination_cidr,
     }
-
-
-def _addresses(addresses: Iterable[NodeAddress]) -> list[JSON]:
-    return [{"type": address.type, "address": address.address} for address in addresses]
-
-
-def _plain(texts: Mapping[str, str]) -> dict[str, str]:
-    """`orjson` writes no other mappings."""
-    return dict(texts)

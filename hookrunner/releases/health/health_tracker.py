@@ -204,14 +204,14 @@ class HealthTracker:
             health = self._health(target)
             self._pods.follow(target, health)
             if health and health.reason == "PodNotScheduled":
-                self._reads.add(target, _SCHEDULING)
+                self._reads.add_after(target, _SCHEDULING)
         for identity in {self._owners[kind][target] for target in targets}:
             self._check(identity)
 
     async def _read_objects(self) -> None:
         """Read objects after they were written, one after another."""
         while True:
-            target = await self._reads.next()
+            target = await self._reads.take()
             if self._is_tracked(target):
                 await self._read(target)
 

@@ -59,7 +59,7 @@ class PodWatchdog:
             self.forget(target)
         elif health and health.status == "InProgress" and target not in self._followed:
             self._followed[target] = _FollowedWorkload()
-            self._due.add(target, _FIRST)
+            self._due.add_after(target, _FIRST)
 
     def forget(self, target: ObjectId) -> None:
         """Look at its Pods no more."""
@@ -77,7 +77,7 @@ class PodWatchdog:
     async def findings(self) -> AsyncGenerator[ObjectId, None]:
         """Yield a workload when its Pods say something else than before; for one reader."""
         while True:
-            target = await self._due.next()
+            target = await self._due.take()
             if (workload := self._followed.get(target)) is None:
                 continue
             try:
@@ -88,7 +88,7 @@ class PodWatchdog:
             if self._followed.get(target) is not workload:
                 continue
             workload.pause = min(workload.pause * 2, _LONGEST)
-            self._due.add(target, workload.pause)
+            self._due.add_after(target, workload.pause)
             if obstacle != workload.obstacle:
                 workload.obstacle = obstacle
                 yield target
