@@ -3,16 +3,18 @@
 The settings themselves are in `settings/`.
 """
 
-import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hookrunner.errors import BadSetting
+
+_Number = TypeVar("_Number", int, float)
 
 
 class Compat(StrEnum):
@@ -110,10 +112,19 @@ def size(text: str) -> int:
     return int(read[1]) * _SIZES[read[2]]
 
 
-def _at_least_zero(value: float) -> float:
-    if not 0 <= value < math.inf:
-        raise ValueError(value)
-    return value
+LARGEST = sys.float_info.max
+"""Of numbers without a bound, which are finite."""
+
+
+def within(parse: Callable[[str], _Number], least: float, most: float) -> Callable[[str], _Number]:
+    """For numbers within both bounds."""
+
+    def parse_within(text: str) -> _Number:
+        if not least <= (value := parse(text)) <= most:
+            raise ValueError(text)
+        return value
+
+    return parse_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +141,7 @@ def _memory(text: str) -> Memory:
     return Memory(_size_from_1(text))
 
 
-def _size_from_1(text: str) -> int:
-    return 1 + int(_at_least_zero(size(text) - 1))
+_size_from_1 = within(size, 1, LARGEST)
 
 
 def _port(text: str) -> int:
@@ -199,12 +209,10 @@ MAYBE_PATH = OptionType("PATH", "a path", lambda text: _path(text) if text else 
 PATHS = OptionType(
     "PATH,…", "paths with commas between them", lambda text: tuple(_path(part) for part in text.split(",") if part)
 )
-NUMBER = OptionType("NUMBER", "a number of at least 0", lambda text: _at_least_zero(float(text)))
-COUNT = OptionType("NUMBER", "a whole number of at least 0", lambda text: int(_at_least_zero(int(text))))
-COUNT_FROM_1 = OptionType("NUMBER", "a whole number of at least 1", lambda text: 1 + int(_at_least_zero(int(text) - 1)))
-DURATION = OptionType(
-    "DURATION", "a duration of at least 0 such as 30s, 1m30s or 300ms", lambda text: _at_least_zero(duration(text))
-)
+NUMBER = OptionType("NUMBER", "a number of at least 0", within(float, 0, LARGEST))
+COUNT = OptionType("NUMBER", "a whole number of at least 0", within(int, 0, LARGEST))
+COUNT_FROM_1 = OptionType("NUMBER", "a whole number of at least 1", within(int, 1, LARGEST))
+DURATION = OptionType("DURATION", "a duration of at least 0 such as 30s, 1m30s or 300ms", within(duration, 0, LARGEST))
 SIZE = OptionType("SIZE", "a number of bytes such as 512Mi or 1Gi, or 0 for no limit", size)
 SIZE_FROM_1 = OptionType("SIZE", "a number of bytes such as 8Mi or 1Gi, at least 1", _size_from_1)
 MEMORY = OptionType("SIZE", "a share from 1% to 100%, or a number of bytes such as 256Mi or 1Gi", _memory)

@@ -102,7 +102,9 @@ def build_digest(request: BuildRequest) -> str:
         list(_patch_parts(request)),
     ]
     values = _without_previous(request.values, addon.key)
-    return inputs_digest(fingerprint_of(parts), values, _capabilities_read(request), {})
+    # Without what the package does not read, a new CRD changes no digest.
+    capabilities = request.capabilities if reads_capabilities(request.package, request.directory) else None
+    return inputs_digest(fingerprint_of(parts), values, capabilities, {})
 
 
 def looks_up(package: Package, directory: Path) -> bool:
@@ -121,11 +123,6 @@ def _scan(_digest: str, directory: Path) -> Scan:
     """What is known of the chart of the package with this digest: other contents have another digest. Else
     several hundred instances of one version would walk through the same files."""
     return scan(directory)
-
-
-def _capabilities_read(request: BuildRequest) -> Capabilities | None:
-    """Those that the package may depend on, None if it does not read them: a new CRD then changes no digest."""
-    return request.capabilities if reads_capabilities(request.package, request.directory) else None
 
 
 def _patch_parts(request: BuildRequest) -> Iterator[JSON]:

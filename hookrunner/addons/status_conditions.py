@@ -61,6 +61,8 @@ def make_status(facts: InstanceFacts, previous: JSON, now: str) -> dict[str, JSO
     healthy = state.phase is AddonPhase.CURRENT
     errors = [] if healthy else _errors(facts, state)
     conditions = _conditions(facts, state, errors)
+    hooks = (report for report in facts.hook_conditions if report.hook)
+    reports = [{"type": report.type, "hook": report.hook, "healthy": report.healthy} for report in hooks]
     status: dict[str, JSON] = {
         "healthy": healthy,
         "errors": errors,
@@ -70,7 +72,7 @@ def make_status(facts: InstanceFacts, previous: JSON, now: str) -> dict[str, JSO
         "availableVersion": facts.available_version,
         "objects": _counts(facts.objects),
         "conditions": _stamped(conditions, previous, now, facts.generation),
-        "hookReports": [_reporter(report) for report in facts.hook_conditions if report.hook] or None,
+        "hookReports": reports or None,
     }
     return {key: value for key, value in status.items() if key in _ALWAYS or value not in ("", None)}
 
@@ -187,15 +189,9 @@ def _patches(facts: InstanceFacts, state: AddonObstacle) -> dict[str, str]:
         return _condition("PatchesApplied", False, "NoMatch", "; ".join(facts.unmatched_patches))
     if facts.obstacle or facts.rolled_back or facts.installed is None:
         return _condition("PatchesApplied", None, "NotTried", f"not tried in the phase {state.phase.value}")
-    return _condition("PatchesApplied", True, "Applied", f"{_patches_are(len(facts.fields.patches))} applied")
-
-
-def _patches_are(count: int) -> str:
-    return "1 patch is" if count == 1 else f"{count} patches are"
-
-
-def _reporter(report: HookCondition) -> JSON:
-    return {"type": report.type, "hook": report.hook, "healthy": report.healthy}
+    number = len(facts.fields.patches)
+    counted = "1 patch is" if number == 1 else f"{number} patches are"
+    return _condition("PatchesApplied", True, "Applied", f"{counted} applied")
 
 
 def hook_conditions_before(status: JSON) -> tuple[HookCondition, ...]:

@@ -111,7 +111,8 @@ def from_file(paths: str, context: str, derived: str) -> dict[str, Any]:
 def _connection(merger: KubeConfigMerger, context: str, derived: str, paths: str) -> dict[str, Any]:
     complaints = _Complaints()
     logging.getLogger().addHandler(complaints)
-    context = context or _current_context(merger.config_files)
+    named = (content.get("current-context") for content in merger.config_files.values())
+    context = context or str(next(filter(None, named), ""))  # the first, as for kubectl; the package takes the last
     loader = KubeConfigLoader(merger.config, context or None, None, None, merger.save_changes)
     configuration = Configuration()
     loader.load_and_set(configuration)
@@ -170,11 +171,6 @@ def in_cluster(directory: Path) -> dict[str, Any]:
         "namespace": namespace.read_text("utf-8").strip() if safe_files.may_be_file(namespace) else "",
         "token_file": str(token),
     }
-
-
-def _current_context(files: Mapping[str, Any]) -> str:
-    """The first that is set counts, as for kubectl; the package takes the last."""
-    return next((str(content["current-context"]) for content in files.values() if content.get("current-context")), "")
 
 
 def _absolute(part: dict[str, Any], directory: Path) -> dict[str, Any]:

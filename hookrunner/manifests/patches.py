@@ -172,7 +172,8 @@ def _apply(source: SourcedObject, patch: InstancePatch) -> SourcedObject:
     except PatchRefused as refused:
         # A JSON patch is refused without its values; operations and paths, which its author needs, are shown.
         hidden = redaction.words(patch.fields) | redaction.words(source.obj) if patch.operations is None else ()
-        raise BadPatch("MergeFailed", f"{patch.place}: {source}: {redaction.excerpt(_why(refused), hidden)}") from None
+        why = refused.detail if refused.message == json_patch.REJECTED else refused.message
+        raise BadPatch("MergeFailed", f"{patch.place}: {source}: {redaction.excerpt(why, hidden)}") from None
     except orjson.JSONEncodeError as error:  # nested too deep, or an integer of more than 64 bits
         raise BadPatch("MergeFailed", f"{patch.place}: {source}: cannot be written as JSON: {error}") from None
     if problem := next(_spoilt(source, obj, patch), ""):
@@ -207,10 +208,6 @@ def patch_schema(source: SourcedObject, fields: JSON) -> Schema | None:
 def _fields_of(value: JSON) -> dict[str, JSON]:
     """A schema that has the fields of a patch, with lists that are replaced as a whole."""
     return {"properties": {key: _fields_of(inner) for key, inner in value.items()}} if isinstance(value, dict) else {}
-
-
-def _why(refused: PatchRefused) -> str:
-    return refused.detail if refused.message == json_patch.REJECTED else refused.message
 
 
 def _spoilt(source: SourcedObject, obj: JSON, patch: InstancePatch) -> Iterator[str]:

@@ -71,7 +71,9 @@ class Scripts:
             try:
                 with _workspace(self._settings, module.name) as files:
                     files.write(documents, enabled)
-                    end = await self._children.run(self._command(module, files), HookLog(self._settings.proxy_json))
+                    environ = {**self._settings.environ, **files.environment()}
+                    command = Command((str(module.script),), Path(), environ, timeout=self._timeout)
+                    end = await self._children.run(command, HookLog(self._settings.proxy_json))
                     return files.answer(module, end)
             except HookFailed as error:
                 raise ScriptFailed(f"the enabled script of {module.name} was not run: {error}") from None
@@ -82,14 +84,6 @@ class Scripts:
                     f"the enabled script of {module.name} was not run: {error.strerror}; free space "
                     f"in {self._settings.tmp_dir}, or set --tmp-dir"
                 ) from None
-
-    def _command(self, module: Module, files: "_Files") -> Command:
-        return Command(
-            argv=(str(module.script),),
-            cwd=Path(),
-            env={**self._settings.environ, **files.environment()},
-            timeout=self._timeout,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TypeAlias
 
-from hookrunner.options import DURATION, YES_NO, OptionType, matching
+from hookrunner.options import DURATION, LARGEST, YES_NO, OptionType, matching, within
 
 Cidr: TypeAlias = IPv4Network | IPv6Network
 
@@ -13,6 +13,7 @@ SERVICE, ROUTE = "service-lb-controller", "node-route-controller"
 LOOPS = {NODE: "cloud-node", LIFECYCLE: "cloud-node-lifecycle", SERVICE: "service", ROUTE: "route"}
 """Upstream's names of the loops, and its aliases of them."""
 
+_SOME_TEXT = re.compile(r".*\S.*", re.DOTALL)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DNS_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _CLASS = re.compile(rf"((?:(?=.{{1,253}}/){_DNS_NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?)?")
@@ -58,33 +59,6 @@ def _variables(text: str) -> tuple[str, ...]:
     return names
 
 
-def _some_text(text: str) -> str:
-    if not text.strip():
-        raise ValueError(text)
-    return text
-
-
-def _from_a_second(text: str) -> float:
-    seconds: float = DURATION.parse(text)
-    if not 1 <= seconds <= 3600:
-        raise ValueError(text)
-    return seconds
-
-
-def _above_zero(text: str) -> float:
-    seconds: float = DURATION.parse(text)
-    if seconds <= 0:
-        raise ValueError(text)
-    return seconds
-
-
-def _share(text: str) -> float:
-    share = float(text)
-    if not 0 <= share <= 1:
-        raise ValueError(text)
-    return share
-
-
 CONTROLLERS = OptionType(
     "NAME,…",
     f"`*` for all, NAME for one and -NAME for all but one, of {', '.join(LOOPS)} (or {', '.join(LOOPS.values())})",
@@ -96,8 +70,8 @@ CLASS = OptionType("CLASS", "the name of a class such as example.com/internal", 
 OBJECT_NAME = OptionType(
     "NAME", "the name of an object: lowercase letters, digits, `-` and `.`", matching(_OBJECT_NAME)
 )
-SOME_TEXT = OptionType("TEXT", "any text that is not empty", _some_text)
-CALL_TIMEOUT = OptionType("DURATION", "a duration from 1s to 1h", _from_a_second)
-PERIOD = OptionType("DURATION", "a duration above 0 such as 30s, 1m30s or 300ms", _above_zero)
-SHARE = OptionType("NUMBER", "a number from 0 to 1", _share)
+SOME_TEXT = OptionType("TEXT", "any text that is not empty", matching(_SOME_TEXT))
+CALL_TIMEOUT = OptionType("DURATION", "a duration from 1s to 1h", within(DURATION.parse, 1, 3600))
+PERIOD = OptionType("DURATION", "a duration above 0 such as 30s, 1m30s or 300ms", within(DURATION.parse, 1e-9, LARGEST))
+SHARE = OptionType("NUMBER", "a number from 0 to 1", within(float, 0, 1))
 MAYBE = OptionType("BOOL", "true or false", lambda text: YES_NO.parse(text) if text else None)

@@ -151,11 +151,9 @@ class Section:
         what is known of an instance."""
         asked = tuple(operations)
         patches.permitted(asked, self.key)
-        paths = [operation.path for operation in asked if self.unit and self._is_read_only(operation.path)]
+        read_only = ((self.key,), (self.key, READ_ONLY)) if self.unit else ()
+        paths = [operation.path for operation in asked if pointers.tokens(operation.path)[:2] in read_only]
         self._refuse([f"{path}: hooks cannot change /{self.key}/{READ_ONLY}" for path in paths])
-
-    def _is_read_only(self, path: str) -> bool:
-        return pointers.tokens(path)[:2] in ((self.key,), (self.key, READ_ONLY))
 
     def unpatched(self) -> "Section":
         """The section without what hooks have patched in memory."""

@@ -88,7 +88,9 @@ async def _check_alone(subject: CheckSubject) -> list[str]:
 async def _check_real(subject: CheckSubject) -> list[str]:
     answers = await subject.ask_instances(subject.nodes)
     absent = [
-        f"{name} is {answer.state}{_because(answer)}" for name, answer in answers.items() if answer.state not in _THERE
+        f"{name} is {answer.state}" + (f" ({answer.message})" if answer.message else "")
+        for name, answer in answers.items()
+        if answer.state not in _THERE
     ]
     bare = [name for name, answer in answers.items() if answer.state in _THERE and not _id_of(answer)]
     return [*absent, *(f"{name} has no providerID, without which its Node is not initialised" for name in bare)]
@@ -136,10 +138,6 @@ def _different(left: Mapping[str, InstanceAnswer], right: Mapping[str, InstanceA
 
 def _shown(answer: InstanceAnswer) -> str:
     return f"{answer.state} {_id_of(answer)}".strip()
-
-
-def _because(answer: InstanceAnswer) -> str:
-    return f" ({answer.message})" if answer.message else ""
 
 
 def _some(names: "list[str] | set[str]") -> str:

@@ -101,7 +101,9 @@ class AddressLoop(PassLoop):
     async def _write(self, node: CloudNode, metadata: InstanceMetadata) -> None:
         by_type, last = self._policy.as_upstream, self._last.get(node.uid, {})
         try:
-            live = await self._writer.patch(node, lambda node: _address_patch(node, metadata, by_type), "status")
+            live = await self._writer.patch(
+                node, lambda node: address_patch(node, metadata, by_type) if node.is_initialized else None, "status"
+            )
             if live and self._policy.syncs_labels:
                 await self._writer.patch(live, lambda node: self._label_patch(node, metadata, last))
         except KubeError as error:
@@ -114,7 +116,3 @@ class AddressLoop(PassLoop):
     def _label_patch(self, node: CloudNode, metadata: InstanceMetadata, last: Mapping[str, str]) -> JSON:
         labels = synced_labels(node, metadata, last, self._policy.beta_labels)
         return {"metadata": {"labels": labels}} if labels and node.is_initialized else None
-
-
-def _address_patch(node: CloudNode, metadata: InstanceMetadata, by_type: bool) -> JSON:
-    return address_patch(node, metadata, by_type) if node.is_initialized else None

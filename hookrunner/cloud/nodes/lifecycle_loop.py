@@ -12,13 +12,14 @@ every count anew. One without any answer is repeated when the provider says. Wha
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.cloud.answers import InstanceAnswer, ProviderError, Want
-from hookrunner.cloud.nodes.cloud_node import CloudNode, Taint
+from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.lifecycle import (
     DeletionCandidate,
     LifecycleDecision,
@@ -97,7 +98,8 @@ class LifecycleLoop(PassLoop):
         self._report_held()
         for node in self._decision.delete:
             await self._delete(node)
-        await asyncio.gather(*(self._patch(node, _adding(taints)) for node, taints in self._decision.taints))
+        patches = [self._patch(node, partial(taint_patch, taints=taints)) for node, taints in self._decision.taints]
+        await asyncio.gather(*patches)
 
     def _choose_nodes(self) -> Sequence[CloudNode]:
         """The Nodes that a pass asks about: none if all are ready, or if it is not known which there are."""
@@ -192,10 +194,6 @@ class LifecycleLoop(PassLoop):
             _log.warn("taints of a node cannot be written", node=node.name, error=explained)
             return False
         return True
-
-
-def _adding(taints: Collection[Taint]) -> _PatchOf:
-    return lambda node: taint_patch(node, taints)
 
 
 def _why(node: CloudNode) -> str:

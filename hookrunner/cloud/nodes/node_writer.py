@@ -62,7 +62,8 @@ class NodeWriter:
                 return None
             if (patch := patch_of(live)) is None:
                 return live
-            answer = await writes.merge_patch(self._client, ref, _of_version(patch, live.version), _OPTIONS)
+            metadata = patch.get("metadata", {}) | {"resourceVersion": live.version}
+            answer = await writes.merge_patch(self._client, ref, patch | {"metadata": metadata}, _OPTIONS)
             written = self._written[node.name] = read_node(answer.json)
             return written
 
@@ -79,10 +80,6 @@ class NodeWriter:
             await writes.delete(self._client, ObjectRef(NODES, "", node.name), options)
         except NotFound:
             return
-
-
-def _of_version(patch: JSON, version: str) -> JSON:
-    return patch | {"metadata": patch.get("metadata", {}) | {"resourceVersion": version}}
 
 
 def _is_older(version: str, other: str) -> bool:

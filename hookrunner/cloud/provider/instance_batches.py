@@ -107,7 +107,8 @@ class InstanceBatches:
     ) -> dict[str, InstanceAnswer | ProviderError]:
         """An answer for each Node, by name. A Node that is set aside does not hold up the others: without an answer of
         its own by then, it gets an error."""
-        questions = {node.name: self._waiting(node).add(node, want) for node in nodes}
+        queues = ((node, self._alone if node.name in self.aside else self._batch) for node in nodes)
+        questions = {node.name: waiting.add(node, want) for node, waiting in queues}
         usual = [question.answer for name, question in questions.items() if name not in self.aside]
         waited = usual or [question.answer for question in questions.values()]
         if waited:
@@ -138,9 +139,6 @@ class InstanceBatches:
                     self.aside.discard(question.node.name)
             finally:
                 question.settle(unavailable("the question was given up"))
-
-    def _waiting(self, node: CloudNode) -> _WaitingQuestions:
-        return self._alone if node.name in self.aside else self._batch
 
     async def _ask_round(self, questions: list[_Question]) -> None:
         error: ProviderError | None = None

@@ -64,7 +64,8 @@ def _problems(entry: Ingress, mask: Mask) -> Iterator[str]:
         yield "it has neither an ip nor a hostname"
     if entry.ip and not _is_ip(entry.ip):
         yield f"the ip {quoted(entry.ip, mask)} is no IP address"
-    if entry.hostname and (_is_ip(entry.hostname) or not _is_dns_name(entry.hostname)):
+    is_short = len(entry.hostname) <= _LONGEST_NAME
+    if entry.hostname and (_is_ip(entry.hostname) or not (is_short and _DNS_NAME.fullmatch(entry.hostname))):
         yield f"the hostname {quoted(entry.hostname, mask)} is no DNS name of lowercase letters, digits, '-' and '.'"
     if entry.ip_mode and not entry.ip:
         yield f"the ipMode {quoted(entry.ip_mode, mask)} needs an ip"
@@ -81,10 +82,6 @@ def _is_ip(text: str) -> bool:
         return "%" not in text and bool(ip_address(text))
     except ValueError:
         return False
-
-
-def _is_dns_name(text: str) -> bool:
-    return len(text) <= _LONGEST_NAME and _DNS_NAME.fullmatch(text) is not None
 
 
 def _is_port_status(port: JSON) -> bool:

@@ -249,7 +249,11 @@ class ObjectWriter:
             if not disputes:
                 raise NotFound(error.status, error.reason, str(error)) from error
             if foreign := [] if order.adopts(metadata) else [*filter(partial(_is_foreign, order), disputes)]:
-                raise ReleaseFailed(_describe_disputes(foreign)) from error
+                fields = ", ".join(map(str, foreign))
+                raise ReleaseFailed(
+                    f"other clients have set fields that are new in the template to other values: {fields}. Leave the"
+                    " field out, or remove it from the object"
+                ) from error
         return await self._apply(order, metadata["uid"], replace(options, force=True))
 
     async def _apply(self, order: ObjectWrite, uid: str, options: WriteOptions) -> JSON:
@@ -320,10 +324,3 @@ def _is_foreign(order: ObjectWrite, dispute: apply_refusals.Dispute) -> bool:
     defaults of the API server still count as set by `helm`."""
     is_default = order.dry_run and dispute.manager == MANAGER
     return not is_default and not apply_refusals.sets(order.last, dispute.field)
-
-
-def _describe_disputes(foreign: list[apply_refusals.Dispute]) -> str:
-    return (
-        f"other clients have set fields that are new in the template to other values: {', '.join(map(str, foreign))}."
-        " Leave the field out, or remove it from the object"
-    )
