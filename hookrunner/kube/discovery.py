@@ -80,8 +80,12 @@ class Discovery:
 
     async def read_all(self) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
         """Every resource in the version that its group prefers, and the group versions that did not answer; asked
-        anew. Raises KubeError."""
-        return await self._all()
+        again. Raises KubeError."""
+        core, groups = await asyncio.gather(*(self._client.get(p, accept=_AGGREGATED) for p in ("/api", "/apis")))
+        if groups["kind"] == "APIGroupDiscoveryList":
+            return _aggregated(core["items"] + groups["items"])
+        listed = [{"name": "", "versions": [{"groupVersion": v} for v in core["versions"]]}, *groups["groups"]]
+        return await self._group_by_group([_by_preference(group) for group in listed])
 
     def forget(self, api_version: str) -> None:
         """Ask again next time, because the server answered 404 for a resource of this version."""
@@ -102,7 +106,7 @@ class Discovery:
             if api_version:
                 answer.resources = await self._one(api_version)
             else:
-                answer.resources, answer.missing = await self._all()
+                answer.resources, answer.missing = await self.read_all()
             answer.asked_at = now()
 
     async def _complaint(self, api_version: str, kind: str, answer: _Answer) -> str:
@@ -129,13 +133,6 @@ class Discovery:
 
     async def _one(self, api_version: str) -> tuple[Resource, ...]:
         return tuple(_listed(api_version, await read_entries(self._client, api_version)))
-
-    async def _all(self) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
-        core, groups = await asyncio.gather(*(self._client.get(p, accept=_AGGREGATED) for p in ("/api", "/apis")))
-        if groups["kind"] == "APIGroupDiscoveryList":
-            return _aggregated(core["items"] + groups["items"])
-        listed = [{"name": "", "versions": [{"groupVersion": v} for v in core["versions"]]}, *groups["groups"]]
-        return await self._group_by_group([_by_preference(group) for group in listed])
 
     async def _group_by_group(self, groups: list[list[str]]) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
         """For servers without aggregated discovery."""

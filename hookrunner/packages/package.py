@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hookrunner import ranges
-from hookrunner.errors import PackageError, PackageReason
 from hookrunner.manifests.kustomization_files import KUSTOMIZATIONS
 from hookrunner.packages.names import require_package, shown
 from hookrunner.packages.package_files import (
@@ -29,6 +28,7 @@ from hookrunner.packages.package_files import (
     digest_of,
     nested_file,
     parse_checksums,
+    refusal,
     require_listed_files,
 )
 from hookrunner.shapes import TEXT, Many, Problem, Table, check, suggestion
@@ -98,9 +98,9 @@ def parse_package(component: str, version: str, files: Mapping[str, bytes]) -> P
     name = f"{component} {version}"
     own = {path: files[path] for path in sorted(files) if path != CHECKSUMS}
     if not own.keys() - {PACKAGE_FILE}:
-        raise _refusal(name, "Malformed", "has no files; add manifests, a chart or a kustomization")
+        raise refusal(name, "Malformed", "has no files; add manifests, a chart or a kustomization")
     if path := nested_file(frozenset(own)):
-        raise _refusal(name, "Malformed", f"the path {shown(path)} is a file and a directory; rename one of them")
+        raise refusal(name, "Malformed", f"the path {shown(path)} is a file and a directory; rename one of them")
     checksums = compute_checksums(own)
     if CHECKSUMS in files:
         require_listed_files(name, parse_checksums(name, files[CHECKSUMS]), checksums)
@@ -120,7 +120,7 @@ def _parse_traits(name: str, files: Mapping[str, bytes]) -> PackageTraits:
     document = _parse_document(name, files.get(PACKAGE_FILE, b""))
     problems = [*check(document, _FILE), *(_wrong_values(document, files) if isinstance(document, dict) else ())]
     if problems:
-        raise _refusal(name, "Malformed", f"{PACKAGE_FILE}: " + "; ".join(map(str, problems)))
+        raise refusal(name, "Malformed", f"{PACKAGE_FILE}: " + "; ".join(map(str, problems)))
     return PackageTraits(
         kubernetes=document.get("kubernetes", ""),
         tested_kubernetes=document.get("testedKubernetes", ""),
@@ -137,9 +137,9 @@ def _parse_document(name: str, text: bytes) -> JSON:
     try:
         found = list(documents(text, YAML_1_2, PACKAGE_TEXT))
     except BadDocument as error:
-        raise _refusal(name, "Malformed", f"{PACKAGE_FILE}: {error}") from None
+        raise refusal(name, "Malformed", f"{PACKAGE_FILE}: {error}") from None
     if len(found) > 1:
-        raise _refusal(name, "Malformed", f"{PACKAGE_FILE}: it has {len(found)} documents; write one")
+        raise refusal(name, "Malformed", f"{PACKAGE_FILE}: it has {len(found)} documents; write one")
     return {} if not found or found[0] is None else found[0]
 
 
@@ -155,7 +155,3 @@ def _wrong_values(document: Mapping[str, JSON], files: Mapping[str, bytes]) -> I
     for index, path in enumerate(data if isinstance(data, list) else ()):
         if isinstance(path, str) and path not in files:
             yield Problem(f"data[{index}]", f"names no file of the package{suggestion(path, files)}")
-
-
-def _refusal(name: str, reason: PackageReason, problem: str) -> PackageError:
-    return PackageError(reason, f"package {name}: {problem}")

@@ -68,7 +68,12 @@ class PackageFiles:
 
     def refusal(self, reason: PackageReason, problem: str) -> PackageError:
         """The error to raise; the message begins with the package."""
-        return PackageError(reason, f"package {self.package}: {problem}")
+        return refusal(self.package, reason, problem)
+
+
+def refusal(package: str, reason: PackageReason, problem: str) -> PackageError:
+    """The error of a package that cannot be used."""
+    return PackageError(reason, f"package {package}: {problem}")
 
 
 def path_problem(path: str) -> str:
@@ -167,4 +172,4 @@ def _parse_line(package: str, number: int, line: str) -> tuple[str, str]:
 
 
 def _refusal(package: str, reason: PackageReason, problem: str) -> PackageError:
-    return PackageError(reason, f"package {package}: {CHECKSUMS}: {problem}")
+    return refusal(package, reason, f"{CHECKSUMS}: {problem}")

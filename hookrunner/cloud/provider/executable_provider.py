@@ -6,7 +6,7 @@ await provider.wait_for_capabilities()
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from hookrunner.cloud.answers import (
@@ -33,21 +33,14 @@ from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.process.children import Children
 
 
-class ExecutableProvider:
+class ExecutableProvider(VerbCalls):
     """What the loops of Nodes, load balancers and routes ask. `calls` shows the last calls and the pause, `condition`
     is for `/readyz`."""
 
     def __init__(self, program: ProviderProgram, children: Children, metrics: CloudMetrics) -> None:
-        self.calls = ProviderCalls(program, children, metrics)
-        self._verbs = VerbCalls(self.calls)
-        self._watch = CapabilityWatch(program, self.calls, self._verbs.adopt)
-        self._batches = InstanceBatches(self._verbs)
-
-    @property
-    def capabilities(self) -> CloudCapabilities:
-        """What the program said last, without interfaces that turned out not to be there. Raises ProviderError before
-        its first answer."""
-        return self._verbs.capabilities
+        super().__init__(ProviderCalls(program, children, metrics))
+        self._watch = CapabilityWatch(program, self.calls, self.adopt)
+        self._batches = InstanceBatches(self)
 
     @property
     def condition(self) -> tuple[bool, str]:
@@ -66,10 +59,6 @@ class ExecutableProvider:
         await self._watch.answered.wait()
         return self.capabilities
 
-    def follow_capabilities(self) -> AsyncGenerator[CloudCapabilities, None]:
-        """The capabilities as soon as they are known, and whenever they change."""
-        return self._verbs.follow_capabilities()
-
     def stop_asking(self) -> None:
         """Begin no other call: questions that wait get a ProviderError (`Pending`), calls under way are answered."""
         self.calls.close()
@@ -80,24 +69,24 @@ class ExecutableProvider:
         return await self._batches.ask(nodes, want)
 
     async def get_load_balancer(self, request: LoadBalancerRequest) -> LoadBalancerState:
-        return await self._verbs.ask(verbs.LB_GET, request)
+        return await self.ask(verbs.LB_GET, request)
 
     async def ensure_load_balancer(self, request: LoadBalancerRequest) -> tuple[Ingress, ...]:
-        return await self._verbs.ask(verbs.LB_ENSURE, request)
+        return await self.ask(verbs.LB_ENSURE, request)
 
     async def update_load_balancer(self, request: LoadBalancerRequest) -> None:
-        await self._verbs.ask(verbs.LB_UPDATE, request)
+        await self.ask(verbs.LB_UPDATE, request)
 
     async def delete_load_balancer(self, request: LoadBalancerRequest) -> None:
-        await self._verbs.ask(verbs.LB_DELETE, request)
+        await self.ask(verbs.LB_DELETE, request)
 
     async def list_load_balancers(self) -> tuple[ListedLoadBalancer, ...]:
-        return await self._verbs.ask(verbs.LB_LIST, None)
+        return await self.ask(verbs.LB_LIST, None)
 
     async def list_routes(self) -> tuple[CloudRoute, ...]:
-        return await self._verbs.ask(verbs.ROUTES_LIST, None)
+        return await self.ask(verbs.ROUTES_LIST, None)
 
     async def apply_routes(self, create: Sequence[CloudRoute], delete: Sequence[CloudRoute]) -> RouteResults:
-        results = await self._verbs.ask(verbs.ROUTES_APPLY, RouteChanges(create, delete))
+        results = await self.ask(verbs.ROUTES_APPLY, RouteChanges(create, delete))
         self.calls.pause_for((*results.create, *results.delete))
         return results

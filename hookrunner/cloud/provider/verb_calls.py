@@ -19,7 +19,7 @@ class VerbCalls:
     """Asks over `calls`, as the capabilities allow that it was given last."""
 
     def __init__(self, calls: ProviderCalls) -> None:
-        self._calls = calls
+        self.calls = calls
         self._capabilities: CloudCapabilities | None = None
         self._changed = Notifier()
 
@@ -39,9 +39,9 @@ class VerbCalls:
     def adopt(self, capabilities: CloudCapabilities, is_replaced: bool) -> None:
         """Call as the program says from now on. `is_replaced`: its file is another one."""
         self._use(capabilities)
-        self._calls.use_limits(capabilities)
+        self.calls.use_limits(capabilities)
         if is_replaced or not capabilities.serve:
-            self._calls.serve.renew()
+            self.calls.serve.renew()
 
     async def follow_capabilities(self) -> AsyncGenerator[CloudCapabilities, None]:
         """The capabilities as soon as they are known, and whenever they change."""
@@ -59,7 +59,7 @@ class VerbCalls:
         if verb.interface and not capabilities.offers(verb.interface):
             raise ProviderError(ErrorCode.NOT_IMPLEMENTED, f"the provider does not have the interface of {verb}")
         try:
-            return await self._calls.call(verb, question, verb.lane(question) if lane is None else lane)
+            return await self.calls.call(verb, question, verb.lane(question) if lane is None else lane)
         except ProviderError as error:
             if error.code is ErrorCode.NOT_IMPLEMENTED and verb.interface:
                 self._use(self.capabilities.without(verb.interface))
