@@ -17,6 +17,7 @@ from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.nodes.node_informer import NodeInformer
 from hookrunner.cloud.provider.provider_calls import CallRecord
+from hookrunner.cloud.queue_loop import QueueLoop
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_loop import ServiceLoop
 from hookrunner.cloud.shown_texts import Mask
@@ -217,7 +218,7 @@ class CloudReports:
 
     def _backing_off(self) -> _Samples:
         for name, loop in self.terms.loops.items():
-            if isinstance(loop, InitializationLoop | ServiceLoop):
+            if isinstance(loop, QueueLoop):
                 yield (name,), loop.backing_off
 
     def _loops(self, kind: type[_Loop]) -> list[_Loop]:

@@ -28,9 +28,9 @@ from hookrunner.cloud.nodes.initialization import (
 from hookrunner.cloud.nodes.loop_parts import NodeLoopParts
 from hookrunner.cloud.nodes.node_informer import NODES, NodeSubscription
 from hookrunner.cloud.nodes.node_labels import corrected_labels, reserved_labels
+from hookrunner.cloud.queue_loop import QueueLoop
 from hookrunner.cloud.shown_texts import shortened
 from hookrunner.controllers.event_recorder import ObjectEvent
-from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import ApiError, HookrunnerError, KubeError, Unreachable
 from hookrunner.kube import refusals
 from hookrunner.waits import Pauses
@@ -55,36 +55,22 @@ class NotInitialized(HookrunnerError):
     """A Node could not be initialised; the work queue tries it again."""
 
 
-class InitializationLoop:
+class InitializationLoop(QueueLoop):
     """`problems`: why Nodes are not initialised, by name; `skipped`: the Nodes that the provider does not want."""
 
     def __init__(self, parts: NodeLoopParts, policy: InitializationPolicy) -> None:
+        super().__init__("cloud-node", _UPSTREAM_PAUSES if policy.as_upstream else _PAUSES)
         self.problems: dict[str, str] = {}
         self.skipped: set[str] = set()
         self._nodes, self._provider = parts.nodes, parts.provider
         self._writer, self._reports = parts.writer, parts.reports
         self._policy = policy
         self._slots = asyncio.Semaphore(_WRITTEN_AT_ONCE)
-        self._queue: WorkQueue[str] = WorkQueue("cloud-node", _UPSTREAM_PAUSES if policy.as_upstream else _PAUSES)
-        self._stopped = asyncio.Event()
-
-    @property
-    def backing_off(self) -> int:
-        """The number of Nodes whose last attempt failed."""
-        return self._queue.backing_off
 
     async def run(self) -> None:
         """Initialise Nodes until `stop`."""
         with self._nodes.subscribe() as changes:
-            async with asyncio.TaskGroup() as group:
-                feeding = group.create_task(self._enqueue_changes(changes))
-                await self._queue.work(self._reconcile, workers=_AT_ONCE)
-                feeding.cancel()
-
-    def stop(self) -> None:
-        """Begin nothing more."""
-        self._stopped.set()
-        self._queue.shut_down()
+            await self._work(self._reconcile, _AT_ONCE, self._enqueue_changes(changes))
 
     async def _enqueue_changes(self, changes: NodeSubscription) -> None:
         while True:

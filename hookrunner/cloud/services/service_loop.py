@@ -19,6 +19,7 @@ from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.node_informer import NodeInformer, NodeSubscription
 from hookrunner.cloud.projection_informer import ProjectionSubscription
+from hookrunner.cloud.queue_loop import QueueLoop
 from hookrunner.cloud.services.backends import Backends, BackendSets, changes_backends
 from hookrunner.cloud.services.balancer_actions import BalancerActions
 from hookrunner.cloud.services.cloud_service import CloudService
@@ -41,7 +42,6 @@ from hookrunner.cloud.services.service_reports import (
     report_failed_sync,
     report_failed_update,
 )
-from hookrunner.controllers.work_queue import WorkQueue
 from hookrunner.errors import HookrunnerError, KubeError
 from hookrunner.model.cloud import CloudServiceDump
 from hookrunner.model.status import one_line
@@ -55,7 +55,7 @@ class SyncFailed(HookrunnerError):
     """A load balancer could not be brought to its wanted state; the work queue tries it again."""
 
 
-class ServiceLoop:
+class ServiceLoop(QueueLoop):
     """Keeps load balancers. `records`: what was last done about each Service, by `namespace/name`."""
 
     def __init__(
@@ -66,6 +66,7 @@ class ServiceLoop:
         reports: ServiceReports,
         policy: ServicePolicy,
     ) -> None:
+        super().__init__("service-lb", PAUSES)
         self.records: dict[str, BalancerRecord] = {}
         self._services = services
         self._nodes = nodes
@@ -74,13 +75,6 @@ class ServiceLoop:
         self._policy = policy
         self._backends = BackendSets()
         self._sync_timer = NodeSyncTimer(reports.metrics)
-        self._queue: WorkQueue[str] = WorkQueue("service-lb", PAUSES)
-        self._stopped = asyncio.Event()
-
-    @property
-    def backing_off(self) -> int:
-        """The number of Services whose last attempt failed."""
-        return self._queue.backing_off
 
     def describe(self) -> Iterator[CloudServiceDump]:
         """How far each Service is that has a load balancer, should have one, or had one."""
@@ -95,19 +89,8 @@ class ServiceLoop:
     async def run(self) -> None:
         """Keep load balancers until `stop`."""
         with self._services.subscribe() as services, self._nodes.subscribe() as nodes:
-            async with asyncio.TaskGroup() as group:
-                feeding = [
-                    group.create_task(self._enqueue_changes(services)),
-                    group.create_task(self._compare_nodes(nodes)),
-                ]
-                await self._queue.work(self._reconcile, workers=self._policy.concurrent_syncs)
-                for task in feeding:
-                    task.cancel()
-
-    def stop(self) -> None:
-        """Begin nothing more."""
-        self._stopped.set()
-        self._queue.shut_down()
+            feeds = self._enqueue_changes(services), self._compare_nodes(nodes)
+            await self._work(self._reconcile, self._policy.concurrent_syncs, *feeds)
 
     async def _enqueue_changes(self, changes: ProjectionSubscription[CloudService]) -> None:
         while True:
