@@ -48,7 +48,6 @@ from hookrunner.releases.objects.apply_refusals import without_faults
 from hookrunner.releases.objects.object_marks import IGNORE, for_comparison
 from hookrunner.releases.objects.tolerant_writes import find_faults
 from hookrunner.values import pointers
-from hookrunner.waits import now
 from kubetypes.json_values import JSON
 
 Kind: TypeAlias = tuple[str, str]
@@ -274,7 +273,7 @@ class Drift:
         """Handle what the watch has shown of an object before it was tracked; read the object if that is not known."""
         metadata = present.recall(tracked_id.namespace, tracked_id.name)
         if metadata is None:
-            self._recheck.add_after(tracked_id, self._backoff.delay(tracked_id, now()))
+            self._recheck.add_after(tracked_id, self._backoff.delay(tracked_id, _now()))
         else:
             self._handle_metadata(tracked_id, metadata)
 
@@ -287,7 +286,7 @@ class Drift:
         elif not release.changes_matter or not changed_fields(release.sent(tracked_id, metadata), metadata):
             release.findings.pop(tracked_id, None)
         elif release.seen.get(tracked_id) != state_of(metadata):
-            self._recheck.add_after(tracked_id, self._backoff.delay(tracked_id, now()))
+            self._recheck.add_after(tracked_id, self._backoff.delay(tracked_id, _now()))
 
     async def _inspect(self, tracked_id: ObjectId) -> ObjectDrift | None:
         """Read an object; its drift, if there is any to report. Its release may be paused or written meanwhile."""
@@ -303,7 +302,7 @@ class Drift:
         if self._tracked.active(tracked_id) is not release or not _is_news(tracked_id, release, finding):
             return None
         if finding and not finding.missing:
-            self._backoff.mark_changed(tracked_id, now())
+            self._backoff.mark_changed(tracked_id, _now())
         return finding
 
     async def _read_changed_fields(self, tracked_id: ObjectId, release: TrackedRelease) -> tuple[str, ...] | None:
@@ -347,6 +346,10 @@ class Drift:
         return ObjectDrift(
             release.identity.name, namespace, tracked_id.api_version, tracked_id.kind, tracked_id.name, fields
         )
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _is_news(tracked_id: ObjectId, release: TrackedRelease, finding: ObjectDrift | None) -> bool:
