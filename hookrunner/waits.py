@@ -22,11 +22,6 @@ _MOST_STEPS = 64
 """More would overflow; the longest pause of every caller is reached long before."""
 
 
-def now() -> float:
-    """The time of the event loop."""
-    return asyncio.get_running_loop().time()
-
-
 class Notifier:
     """Wakes all that wait for the next notice. A reader that checks first, and then waits without an `await` between,
     misses none."""

@@ -25,7 +25,7 @@ from http import HTTPStatus
 from typing import Self, TypeAlias
 
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind, Unreachable
-from hookrunner.waits import Notifier, Pauses, now
+from hookrunner.waits import Notifier, Pauses
 from kubetypes.timers import TICK
 
 _RETRIES = Pauses(1.0, 60.0)
@@ -110,12 +110,12 @@ class BackOff:
     def failures(self, error: KubeError, accepted: bool) -> int:
         """The number of recent failures of this kind."""
         times, last = self._failures.get(_kind(error, accepted), (0, 0.0))
-        return times if now() - last < _FORGOTTEN else 0
+        return times if _now() - last < _FORGOTTEN else 0
 
     def pause(self, error: KubeError, accepted: bool) -> float:
         """Count a failure; seconds until the next attempt."""
         before = self.failures(error, accepted)
-        self._failures[_kind(error, accepted)] = (before + 1, now())
+        self._failures[_kind(error, accepted)] = (before + 1, _now())
         return jitter((_CHEAP_PAUSES if _is_cheap(error) else _PAUSES).after(before + 1))
 
     def note_acceptance(self) -> None:
@@ -174,7 +174,7 @@ class Outage:
     def note_failure(self) -> None:
         """Note that a connection failed, or that no answer came."""
         if not self.is_under_way:
-            self.is_under_way, self._began, self._began_at = True, now(), time.time()
+            self.is_under_way, self._began, self._began_at = True, _now(), time.time()
             self._probes, self._next_probe = 1, self._began + _PROBES.first
 
     def note_answer(self, status: int) -> None:
@@ -182,40 +182,40 @@ class Outage:
         if not self.is_under_way:
             return
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _UNSURE:
-            self._probes, self._next_probe = 1, min(self._next_probe, now() + _PROBES.first)
+            self._probes, self._next_probe = 1, min(self._next_probe, _now() + _PROBES.first)
         else:
-            self.is_under_way, self._lasted = False, now() - self._began
+            self.is_under_way, self._lasted = False, _now() - self._began
             self._ended += 1
         self._news.notify()
 
     def note_sign(self) -> None:
         """Note that an open watch has received something: only new connections fail, perhaps just one."""
-        self._last_sign = now()
+        self._last_sign = _now()
 
     @property
     def since(self) -> float:
         """For views: the epoch seconds since which nothing is heard of the server; 0 if that is not so, or may be one
         bad connection among good ones."""
-        is_long = self.is_under_way and now() - self._began >= _BLIP
+        is_long = self.is_under_way and _now() - self._began >= _BLIP
         return self._began_at if is_long and self._last_sign < self._began else 0.0
 
     async def sleep(self, seconds: float) -> None:
         """Wait so many seconds, but no longer than until an outage ends."""
-        ended, until = self._ended, now() + seconds
+        ended, until = self._ended, _now() + seconds
         while self._ended == ended and await self._wait_for_news(until):
             pass
 
     async def turn(self, seconds: float) -> None:
         """Wait before the next attempt of a watch: so many seconds, or in an outage for a turn in the line; in any case
         no longer than until the end of an outage that lasted for a while (`_BLIP`)."""
-        ended, until = self._ended, now() + seconds
+        ended, until = self._ended, _now() + seconds
         if not self.is_under_way:
             await self.sleep(seconds)
         elif await self._is_next_to_probe():
             return
         if self._ended != ended:
             if self._lasted < min(seconds, _BLIP):
-                await asyncio.sleep(until - now())
+                await asyncio.sleep(until - _now())
             await self._pace.turn()
 
     async def ends(self) -> AsyncGenerator[float, None]:
@@ -226,7 +226,7 @@ class Outage:
                 await self._news.next()
                 continue
             ended = self._ended
-            yield now() - self._began
+            yield _now() - self._began
 
     async def _is_next_to_probe(self) -> bool:
         """Wait in the line for the next probe; False if the outage ended meanwhile."""
@@ -235,7 +235,7 @@ class Outage:
                 pass
             if self.is_under_way:
                 self._probes += 1
-                self._next_probe = now() + _PROBES.after(self._probes)
+                self._next_probe = _now() + _PROBES.after(self._probes)
             return self.is_under_way
 
     async def _wait_for_news(self, until: float) -> bool:
@@ -246,3 +246,7 @@ class Outage:
         except TimeoutError:
             return False
         return True
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
