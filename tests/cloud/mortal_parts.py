@@ -13,9 +13,9 @@ from functools import partial
 from hookrunner.cloud.answers import CloudRoute, Ingress, RouteResults
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from hookrunner.kube.client import ApiCall
-from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
 from tests.fakes.deaths import Death
+from tests.fakes.fake_api import FakeApi
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""The cloud's loops before real API servers: what `tests/cloud/fake_api.py` only plays holds on the sandbox and on a
+"""The cloud's loops before real API servers: what `tests/fakes/fake_api.py` only plays holds on the sandbox and on a
 control plane, for Services and routes with exactly the rights that `hookrunner cloud rbac` prints.
 
 Level: control plane."""

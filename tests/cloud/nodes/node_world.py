@@ -14,8 +14,8 @@ from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.controllers.event_recorder import EventLike
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import ObjectReference
-from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
+from tests.fakes.fake_api import FakeApi
 
 
 @dataclass

@@ -8,9 +8,9 @@ import pytest
 
 from hookrunner.cloud.nodes.node_informer import NodeInformer, NodeSubscription
 from hookrunner.model.events import WatchLost, WatchRestored
-from tests.cloud.fake_api import FakeApi
 from tests.cloud.node_samples import node
 from tests.fakes.cluster import settle
+from tests.fakes.fake_api import FakeApi
 
 
 @dataclass

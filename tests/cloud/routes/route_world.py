@@ -14,10 +14,10 @@ from hookrunner.cloud.routes.route_reports import RouteReports
 from hookrunner.controllers.event_recorder import EventLike
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import ObjectReference
-from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.routes.route_samples import CLUSTER
 from tests.fakes.cluster import running, settle
+from tests.fakes.fake_api import FakeApi
 
 LIST, APPLY = verbs.ROUTES_LIST, verbs.ROUTES_APPLY
 

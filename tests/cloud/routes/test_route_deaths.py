@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from hookrunner.cloud.routes.route_plan import RoutePolicy
-from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.mortal_parts import MortalApi, MortalCloud
 from tests.cloud.routes.route_samples import CLUSTER, route, with_networks
 from tests.cloud.routes.route_world import APPLY, RouteWorld
 from tests.cloud.upstream_policies import UPSTREAM_ROUTES
 from tests.fakes.deaths import Death
+from tests.fakes.fake_api import FakeApi
 
 pytestmark = pytest.mark.looptime
 

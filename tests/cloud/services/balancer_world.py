@@ -18,10 +18,10 @@ from hookrunner.cloud.services.service_writer import ServiceWriter
 from hookrunner.controllers.event_recorder import EventLike
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.resources import ObjectReference
-from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud
 from tests.cloud.node_samples import node
 from tests.fakes.cluster import running, settle
+from tests.fakes.fake_api import FakeApi
 
 ENSURE, UPDATE, DELETE, GET = verbs.LB_ENSURE, verbs.LB_UPDATE, verbs.LB_DELETE, verbs.LB_GET
 

@@ -9,7 +9,6 @@ import pytest
 
 from hookrunner.cloud.answers import Ingress
 from hookrunner.cloud.services.service_decisions import ServicePolicy
-from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud, FakeLoadBalancer
 from tests.cloud.mortal_parts import MortalApi, MortalCloud
 from tests.cloud.node_samples import node
@@ -17,6 +16,7 @@ from tests.cloud.services.balancer_world import BalancerWorld
 from tests.cloud.services.service_samples import kept, service
 from tests.cloud.upstream_policies import UPSTREAM_SERVICES
 from tests.fakes.deaths import Death
+from tests.fakes.fake_api import FakeApi
 
 pytestmark = pytest.mark.looptime
 

@@ -11,10 +11,10 @@ from hookrunner.cloud.answers import ErrorCode, Interface, ProviderError
 from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.takeover.orphan_search import OrphansUnknown, find_orphans
-from tests.cloud.fake_api import FakeApi
 from tests.cloud.fake_cloud import FakeCloud, FakeLoadBalancer
 from tests.cloud.services.service_samples import service
 from tests.fakes.cluster import running
+from tests.fakes.fake_api import FakeApi
 
 pytestmark = pytest.mark.looptime(noop_cycles=2)
 NO_VERB = ProviderError(ErrorCode.NOT_IMPLEMENTED, "only instances")
