@@ -16,27 +16,20 @@ from hookrunner.cloud.answers import (
 )
 from hookrunner.cloud.cloud_status import CloudReports
 from hookrunner.cloud.leader_terms import LeaderTerms, MakeLoop
-from hookrunner.cloud.nodes.initialization import InitializationPolicy
-from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
-from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
-from hookrunner.cloud.nodes.node_reports import NodeReports
 from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.provider_calls import CallRecord
-from hookrunner.cloud.services.balancer_actions import BalancerActions
 from hookrunner.cloud.services.service_decisions import ServicePolicy
 from hookrunner.cloud.services.service_informer import ServiceInformer
-from hookrunner.cloud.services.service_loop import ServiceLoop
-from hookrunner.cloud.services.service_reports import ServiceReports
-from hookrunner.cloud.services.service_writer import ServiceWriter
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.cloud import DeletionDump
+from tests.cloud.cloud_world import running
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
+from tests.cloud.services.balancer_world import service_loop
 from tests.cloud.services.service_samples import service
 
 pytestmark = pytest.mark.looptime(noop_cycles=2)
-IMPATIENT = LifecyclePolicy(min_age=0)
 
 
 @dataclass
@@ -56,8 +49,8 @@ class Shown:
     """The loops of Nodes on a small cluster, and what is shown of them."""
 
     def __init__(self, *, keeps_balancers: bool = False) -> None:
-        self.world, self.metrics, self.keeps_balancers = NodeWorld(), Metrics(), keeps_balancers
-        self.world.reports = NodeReports(self.world, self.metrics)
+        self.metrics, self.keeps_balancers = Metrics(), keeps_balancers
+        self.world = NodeWorld(metrics=self.metrics, life_policy=LifecyclePolicy(min_age=0))
         self.leading = Leading()
         self.obstacle = ""
         self.condition = (True, "")
@@ -88,31 +81,21 @@ class Shown:
         yield self.capabilities
 
     def _loops(self, capabilities: CloudCapabilities) -> Mapping[str, MakeLoop]:
-        parts = self.world.parts
-        balancers = {"service-lb-controller": self._service_loop} if self.keeps_balancers else {}
+        world = self.world
+        balancers = service_loop(world, self.services, world.nodes, ServicePolicy())
         return {
-            "cloud-node-controller": lambda: InitializationLoop(parts, InitializationPolicy()),
-            "cloud-node-lifecycle-controller": lambda: LifecycleLoop(parts, IMPATIENT),
-            **balancers,
+            "cloud-node-controller": lambda: world.init_loop,
+            "cloud-node-lifecycle-controller": lambda: world.life_loop,
+            **({"service-lb-controller": lambda: balancers} if self.keeps_balancers else {}),
         }
-
-    def _service_loop(self) -> ServiceLoop:
-        reports = ServiceReports(self.world, self.metrics)
-        actions = BalancerActions(self.services, self.world.cloud, ServiceWriter(self.world.api.client), reports, False)
-        return ServiceLoop(self.services, self.world.nodes, actions, reports, ServicePolicy())
 
     @asynccontextmanager
     async def running(self, seconds: float = 60) -> AsyncIterator[CloudReports]:
         """Shown after so many seconds."""
-        async with self.world.running(self._lead):
+        follow = (self.services.follow,) if self.keeps_balancers else ()
+        async with running(self.world.nodes.follow, *follow, self.terms.lead):
             await asyncio.sleep(seconds)
             yield self.reports
-
-    async def _lead(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            if self.keeps_balancers:
-                group.create_task(self.services.follow())
-            await self.terms.lead()
 
 
 async def test_an_uninitialised_node_is_shown_with_its_reason() -> None:
@@ -142,7 +125,7 @@ async def test_replica_that_does_not_lead_says_nothing_of_nodes_that_wait() -> N
     shown, metrics = Shown(), Metrics()
     shown.reports.export(metrics)
     shown.world.api.put(new_node("a"))
-    async with shown.world.running(lambda: asyncio.sleep(3600)):
+    async with running(shown.world.nodes.follow):
         await asyncio.sleep(600)
         assert [one.name for one in shown.reports.dump().nodes] == ["a"]
         assert shown.reports.conditions()["nodes"] == (True, "")

@@ -12,13 +12,9 @@ from collections import Counter
 import pytest
 
 from hookrunner.cloud.answers import ErrorCode, ProviderError
-from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
-from hookrunner.cloud.nodes.initialization import InitializationPolicy
-from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
-from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.provider import verbs
-from tests.cloud.node_samples import new_node, node
+from tests.cloud.node_samples import node
 from tests.cloud.nodes.node_world import NodeWorld
 from tests.cloud.routes.route_world import RouteWorld
 from tests.cloud.services.balancer_world import DELETE, ENSURE, UPDATE, BalancerWorld
@@ -62,7 +58,7 @@ async def test_services_leave_nothing() -> None:
             await world.rest(LONG)
             world.cloud.fail(ENSURE, INVALID, times=2)
             for name in names[:3]:
-                world.change({"metadata": {"annotations": {"a": "b"}}}, name)
+                world.annotate(name)
             await world.rest(LONG)
             world.cloud.fail(DELETE, DOWN, times=5)
             world.api.delete("Node", "c")
@@ -76,34 +72,19 @@ async def test_services_leave_nothing() -> None:
 
 @pytest.mark.slow
 async def test_nodes_leave_nothing() -> None:
-    world = NodeWorld()
-    parts = world.parts
-    runs = (
-        InitializationLoop(parts, InitializationPolicy()).run,
-        LifecycleLoop(parts, LifecyclePolicy(min_age=0, max_per_pass=0, max_ratio=1)).run,
-        AddressLoop(parts, AddressPolicy()).run,
-    )
+    world = NodeWorld(life_policy=LifecyclePolicy(min_age=0, max_per_pass=0, max_ratio=1))
     left: list[Counter[str]] = []
-
-    async def run() -> None:
-        await asyncio.gather(*(each() for each in runs))
-
-    world.cloud.add("witness")
-    world.api.put(node("witness", provider_id="sim://witness"))
-    async with world.running(run):
+    world.add("witness")
+    async with world.running():
         for number in range(ROUNDS):
             names = [f"n-{number}-{index}" for index in range(MANY)]
             world.cloud.fail(verbs.INSTANCES, DOWN, times=5)
-            for name in names:
-                world.cloud.add(name)
-                world.api.put(new_node(name))
+            world.register(*names)
             world.cloud.garbled[names[0]] = DOWN
             await asyncio.sleep(LONG)
             world.cloud.garbled.clear()
             await asyncio.sleep(LONG)
-            world.cloud.terminate(*names)
-            for name in names:
-                world.api.change("Node", name, {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}})
+            world.vanish(*names)
             await asyncio.sleep(LONG)
             assert len(world.nodes) == 1
             left.append(alive())

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +14,7 @@ from hookrunner.cloud.answers import (
     NodeAddress,
     ProviderError,
 )
-from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
+from hookrunner.cloud.nodes.address_loop import AddressPolicy
 from hookrunner.cloud.nodes.node_addresses import PROVIDED_NODE_IP
 from hookrunner.cloud.nodes.node_labels import BETA_NAMES, ZONE
 from hookrunner.cloud.provider import verbs
@@ -30,57 +30,44 @@ pytestmark = pytest.mark.looptime
 DOWN = ProviderError(ErrorCode.UNAVAILABLE, "the cloud is down")
 
 
-@dataclass
-class World(NodeWorld):
-    policy: AddressPolicy = field(default_factory=AddressPolicy)
+def move(world: NodeWorld, name: str, *addresses: str, zone: str = "zone-a") -> None:
+    answer = world.cloud.instances[name]
+    assert answer.metadata
+    given = tuple(NodeAddress("InternalIP", address) for address in addresses)
+    metadata = replace(answer.metadata, addresses=given, zone=zone)
+    world.cloud.instances[name] = replace(answer, metadata=metadata)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.loop = AddressLoop(self.parts, self.policy)
 
-    def add(self, *names: str) -> None:
-        """Initialised Nodes with the addresses of their machines."""
-        for name in names:
-            metadata = self.cloud.add(name)
-            self.api.put(node(name, provider_id=f"sim://{name}", addresses=[*metadata.addresses, ("Hostname", name)]))
-
-    def move(self, name: str, *addresses: str, zone: str = "zone-a") -> None:
-        answer = self.cloud.instances[name]
-        assert answer.metadata
-        given = tuple(NodeAddress("InternalIP", address) for address in addresses)
-        metadata = replace(answer.metadata, addresses=given, zone=zone)
-        self.cloud.instances[name] = replace(answer, metadata=metadata)
-
-    def ips(self, name: str = "a") -> list[str]:
-        return [one["address"] for one in self.live(name)["status"]["addresses"] if one["type"] != "Hostname"]
+def ips(world: NodeWorld, name: str = "a") -> list[str]:
+    return [one["address"] for one in world.live(name)["status"]["addresses"] if one["type"] != "Hostname"]
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
-    world = World()
-    async with world.running(world.loop.run):
+async def world() -> AsyncIterator[NodeWorld]:
+    world = NodeWorld()
+    async with world.running(world.address_loop):
         yield world
 
 
-async def test_hundred_nodes_are_one_question_and_no_write_if_nothing_changed(world: World) -> None:
+async def test_hundred_nodes_are_one_question_and_no_write_if_nothing_changed(world: NodeWorld) -> None:
     world.add(*(f"n-{number}" for number in range(100)))
     await asyncio.sleep(10)
     assert [len(about) for about in world.cloud.asked(verbs.INSTANCES)] == [100]
     assert world.api.calls == []
 
 
-async def test_new_address_is_written_in_the_next_pass_and_the_host_name_stays(world: World) -> None:
+async def test_new_address_is_written_in_the_next_pass_and_the_host_name_stays(world: NodeWorld) -> None:
     world.add("a", "b")
     await asyncio.sleep(10)
-    world.move("a", "10.9.9.9")
+    move(world, "a", "10.9.9.9")
     await asyncio.sleep(280)
     assert world.api.calls == []
     await asyncio.sleep(20)
-    assert (world.ips(), world.api.written()) == (["10.9.9.9"], ["nodes/a/status"])
+    assert (ips(world), world.api.written()) == (["10.9.9.9"], ["nodes/a/status"])
     assert world.live()["status"]["addresses"][-1] == {"type": "Hostname", "address": "a"}
 
 
-async def test_addresses_follow_at_once_when_a_lost_watch_is_restored(world: World) -> None:
+async def test_addresses_follow_at_once_when_a_lost_watch_is_restored(world: NodeWorld) -> None:
     world.add("a")
     await asyncio.sleep(10)
     world.api.cluster.tell(WatchLost("refused", brief=True))
@@ -91,33 +78,33 @@ async def test_addresses_follow_at_once_when_a_lost_watch_is_restored(world: Wor
     assert len(world.cloud.calls) == 2
 
 
-async def test_another_order_is_written_and_two_of_a_type_are_not_rewritten(world: World) -> None:
+async def test_another_order_is_written_and_two_of_a_type_are_not_rewritten(world: NodeWorld) -> None:
     world.add("a")
-    world.move("a", "10.0.0.2", "10.0.0.1")
+    move(world, "a", "10.0.0.2", "10.0.0.1")
     await asyncio.sleep(1)
-    world.move("a", "10.0.0.1", "10.0.0.2")
+    move(world, "a", "10.0.0.1", "10.0.0.2")
     await asyncio.sleep(2000)
-    assert (world.ips(), len(world.api.written())) == (["10.0.0.1", "10.0.0.2"], 2)
+    assert (ips(world), len(world.api.written())) == (["10.0.0.1", "10.0.0.2"], 2)
 
 
 async def test_upstream_writes_two_of_a_type_in_every_pass() -> None:
-    world = World(policy=UPSTREAM_ADDRESSES)
-    async with world.running(world.loop.run):
+    world = NodeWorld(address_policy=UPSTREAM_ADDRESSES)
+    async with world.running(world.address_loop):
         world.add("a")
-        world.move("a", "10.0.0.1", "10.0.0.2")
+        move(world, "a", "10.0.0.1", "10.0.0.2")
         await asyncio.sleep(1000)
     assert len(world.cloud.calls) == 4
-    assert world.ips() == ["10.0.0.1", "10.0.0.2"]
+    assert ips(world) == ["10.0.0.1", "10.0.0.2"]
 
 
-async def test_nodes_that_are_not_to_be_touched_are_not(world: World) -> None:
+async def test_nodes_that_are_not_to_be_touched_are_not(world: NodeWorld) -> None:
     world.api.put(new_node("a"))
     world.cloud.add("a")
     world.api.put(node("b", provider_id="other://b"))
     world.cloud.add("b")
     world.api.put(node("c", provider_id="sim://c", addresses=[("InternalIP", "10.0.0.7")]))
     world.cloud.add("c")
-    world.move("c")
+    move(world, "c")
     world.api.put(node("d", provider_id="sim://d"))
     world.cloud.add("d")
     world.cloud.say("d", InstanceState.SKIP)
@@ -125,17 +112,17 @@ async def test_nodes_that_are_not_to_be_touched_are_not(world: World) -> None:
     assert (world.cloud.asked(verbs.INSTANCES), world.api.calls) == ([("c", "d")], [])
 
 
-async def test_node_that_fails_costs_no_other_its_addresses(world: World) -> None:
+async def test_node_that_fails_costs_no_other_its_addresses(world: NodeWorld) -> None:
     world.add("a", "b", "c")
     world.cloud.garbled["a"] = DOWN
-    world.move("b", "here")
-    world.move("c", "10.9.9.9")
+    move(world, "b", "here")
+    move(world, "c", "10.9.9.9")
     await asyncio.sleep(10)
-    assert (world.ips("c"), world.api.written()) == (["10.9.9.9"], ["nodes/c/status"])
+    assert (ips(world, "c"), world.api.written()) == (["10.9.9.9"], ["nodes/c/status"])
     assert world.reasons("b") == ["InvalidInstanceMetadata"]
 
 
-async def test_address_that_is_not_the_kubelets_is_not_written(world: World) -> None:
+async def test_address_that_is_not_the_kubelets_is_not_written(world: NodeWorld) -> None:
     world.api.put(node("a", annotations={PROVIDED_NODE_IP: "10.0.0.1"}, addresses=[("InternalIP", "10.0.0.1")]))
     world.cloud.add("a", NodeAddress("InternalIP", "10.0.0.2"))
     await asyncio.sleep(10)
@@ -144,8 +131,8 @@ async def test_address_that_is_not_the_kubelets_is_not_written(world: World) -> 
 
 @pytest.mark.parametrize("policy", [AddressPolicy(syncs_labels=True), replace(UPSTREAM_ADDRESSES, syncs_labels=True)])
 async def test_metadata_that_could_not_be_read_changes_nothing(policy: AddressPolicy) -> None:
-    world = World(policy=policy)
-    async with world.running(world.loop.run):
+    world = NodeWorld(address_policy=policy)
+    async with world.running(world.address_loop):
         world.add("a")
         unusable = InstanceMetadata(problems=("address '***' of type 'InternalIP' is no IP address",))
         world.cloud.instances["a"] = InstanceAnswer(InstanceState.RUNNING, unusable)
@@ -153,17 +140,17 @@ async def test_metadata_that_could_not_be_read_changes_nothing(policy: AddressPo
         assert world.api.written() == []
 
 
-async def test_failed_write_is_named_and_repeated_by_the_next_pass(world: World) -> None:
+async def test_failed_write_is_named_and_repeated_by_the_next_pass(world: NodeWorld) -> None:
     world.add("a")
-    world.move("a", "10.9.9.9")
+    move(world, "a", "10.9.9.9")
     world.api.refuse("PATCH", "/status", Conflict(409, "Conflict", "stale"), times=5)
     await asyncio.sleep(10)
-    assert (world.loop.problem, world.api.written()) == ("Node a: stale", [])
+    assert (world.address_loop.problem, world.api.written()) == ("Node a: stale", [])
     await asyncio.sleep(300)
-    assert (world.loop.problem, world.ips()) == ("", ["10.9.9.9"])
+    assert (world.address_loop.problem, ips(world)) == ("", ["10.9.9.9"])
 
 
-async def test_node_made_anew_during_the_call_gets_nothing_of_its_predecessor(world: World) -> None:
+async def test_node_made_anew_during_the_call_gets_nothing_of_its_predecessor(world: NodeWorld) -> None:
     def make_anew(_call: ApiCall) -> None:
         if world.live()["metadata"]["uid"] == "u-1":
             world.api.delete("Node", "a")
@@ -176,16 +163,16 @@ async def test_node_made_anew_during_the_call_gets_nothing_of_its_predecessor(wo
     assert world.live()["status"]["addresses"] == []
 
 
-async def test_labels_follow_only_if_asked_for(world: World) -> None:
+async def test_labels_follow_only_if_asked_for(world: NodeWorld) -> None:
     world.add("a")
-    world.move("a", "10.0.0.1", zone="zone-b")
+    move(world, "a", "10.0.0.1", zone="zone-b")
     await asyncio.sleep(10)
     assert world.api.calls == []
 
 
 async def test_labels_follow_the_cloud_and_leave_those_of_users() -> None:
-    world = World(policy=AddressPolicy(syncs_labels=True))
-    async with world.running(world.loop.run):
+    world = NodeWorld(address_policy=AddressPolicy(syncs_labels=True))
+    async with world.running(world.address_loop):
         metadata = world.cloud.add("a", rack="1", tier="x")
         world.api.put(node("a", labels={"tier": "mine"}, addresses=metadata.addresses))
         await asyncio.sleep(1)
@@ -200,9 +187,9 @@ async def test_labels_follow_the_cloud_and_leave_those_of_users() -> None:
 
 
 async def test_nothing_is_asked_before_the_nodes_are_listed() -> None:
-    world = World()
+    world = NodeWorld()
     world.api.cluster.listing.clear()
-    async with world.running(world.loop.run):
+    async with world.running(world.address_loop):
         world.add("a")
         await asyncio.sleep(50.5)
         assert world.cloud.calls == []
@@ -212,23 +199,18 @@ async def test_nothing_is_asked_before_the_nodes_are_listed() -> None:
 
 
 async def test_stop_finishes_the_pass() -> None:
-    world = World()
-    following = asyncio.create_task(world.nodes.follow())
-    running = asyncio.create_task(world.loop.run())
-    world.add("a")
-    world.move("a", "10.9.9.9")
-    world.cloud.seconds[verbs.INSTANCES] = 8.0
-    await asyncio.sleep(4)
-    world.loop.stop()
-    await running
-    assert world.ips() == ["10.9.9.9"]
-    following.cancel()
+    world = NodeWorld()
+    async with world.until_stop(world.address_loop):
+        world.add("a")
+        move(world, "a", "10.9.9.9")
+        world.cloud.seconds[verbs.INSTANCES] = 8.0
+        await asyncio.sleep(4)
+    assert ips(world) == ["10.9.9.9"]
 
 
 async def test_stop_ends_the_wait_for_the_first_list() -> None:
-    world = World()
-    running = asyncio.create_task(world.loop.run())
-    await asyncio.sleep(4)
-    world.loop.stop()
-    await running
+    world = NodeWorld()
+    world.api.cluster.listing.clear()
+    async with world.until_stop(world.address_loop):
+        await asyncio.sleep(4)
     assert world.cloud.calls == []

@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -18,7 +18,6 @@ import pytest
 from hookrunner.cloud.answers import InstanceAnswer, ProviderError, Want
 from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, CloudNode
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
-from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.wire_answers import read_answer, result_of, unavailable
 from hookrunner.cloud.provider.wire_results import read_instances
@@ -102,26 +101,11 @@ class PrintingCloud(FakeCloud):
             return dict.fromkeys(names, error)
 
 
-@dataclass
-class World(NodeWorld):
-    policy: LifecyclePolicy = field(default_factory=LifecyclePolicy)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.begin_term()
-
-    def begin_term(self) -> None:
-        """What was counted in another term as the leader does not count."""
-        self.loop = LifecycleLoop(self.parts, self.policy)
-
-    def populate(self) -> None:
-        """Nodes that report and do not, with and without the taint of a machine that is off; the last is well."""
-        for name, ready, taints in (("a", False, []), ("b", None, [OFF_TAINT]), ("c", False, [OFF_TAINT])):
-            self.api.put(node(name, ready, f"sim://{name}", taints=taints))
-        self.api.put(node("d", True, "sim://d"))
-
-    def left(self) -> str:
-        return "".join(sorted(key.name for key in self.api.cluster.objects))
+def populate(world: NodeWorld) -> None:
+    """Nodes that report and do not, with and without the taint of a machine that is off; the last is well."""
+    for name, ready, taints in (("a", False, []), ("b", None, [OFF_TAINT]), ("c", False, [OFF_TAINT])):
+        world.api.put(node(name, ready, f"sim://{name}", taints=taints))
+    world.api.put(node("d", True, "sim://d"))
 
 
 @pytest.mark.slow
@@ -130,33 +114,34 @@ class World(NodeWorld):
     [(text, policy) for text in WRONG for policy in (LifecyclePolicy(), UPSTREAM_LIFECYCLE)],
 )
 async def test_no_wrong_answer_deletes_taints_or_untaints(answer: str, policy: LifecyclePolicy) -> None:
-    world = World(policy=policy, cloud=PrintingCloud(answer=WRONG[answer]))
-    world.populate()
-    async with world.running(world.loop.run):
+    world = NodeWorld(life_policy=policy, cloud=PrintingCloud(answer=WRONG[answer]))
+    populate(world)
+    async with world.running(world.life_loop):
         await asyncio.sleep(43)
     assert len(world.cloud.calls) > 3
-    assert (world.left(), world.api.calls, world.events) == ("abcd", [], [])
+    assert (world.left, world.api.calls, world.events) == ("abcd", [], [])
 
 
 async def test_right_answer_in_the_same_shape_does_what_it_says() -> None:
     """Else the rows above would prove nothing."""
     answer = [*said(GONE, "a"), *said(OFF, "bc"), *said("running", "d")]
-    world = World(cloud=PrintingCloud(answer=lambda names: printed(answer)))
-    world.populate()
-    async with world.running(world.loop.run):
+    world = NodeWorld(cloud=PrintingCloud(answer=lambda names: printed(answer)))
+    populate(world)
+    async with world.running(world.life_loop):
         await asyncio.sleep(43)
-    assert world.left() == "bcd"
+    assert world.left == "bcd"
 
 
-def with_gone_node(world: World) -> World:
-    world.cloud.add("d")
-    world.api.put(node("a", None, "sim://a"))
-    world.api.put(node("d", True, "sim://d"))
+def with_gone_node() -> NodeWorld:
+    world = NodeWorld()
+    world.add("a", ready=None)
+    world.cloud.terminate("a")
+    world.add("d")
     return world
 
 
 async def test_lease_lost_before_the_deletion_deletes_nothing_and_counting_begins_anew() -> None:
-    world, leads = with_gone_node(World()), [True]
+    world, leads = with_gone_node(), [True]
 
     def fence(call: ApiCall) -> None:
         """As `FencedClient`; the lease is lost directly before the first DELETE."""
@@ -165,21 +150,21 @@ async def test_lease_lost_before_the_deletion_deletes_nothing_and_counting_begin
             raise NotLeader(f"{call.method} {call.path} was not sent")
 
     world.api.before_write = fence
-    async with world.running(world.loop.run):
+    async with world.running(world.life_loop):
         await asyncio.sleep(25)
-    assert (world.left(), leads, world.counted) == ("ad", [False], ["failed"])
+    assert (world.left, leads, world.counted) == ("ad", [False], ["failed"])
     world.api.before_write = lambda call: None
     world.begin_term()
-    async with world.running(world.loop.run):
+    async with world.running(world.life_loop):
         await asyncio.sleep(12)
-        assert [one.confirmations for one in world.loop.dump()] == [2]
-        assert world.left() == "ad"
+        assert [one.confirmations for one in world.life_loop.dump()] == [2]
+        assert world.left == "ad"
         await asyncio.sleep(10)
-    assert world.left() == "d"
+    assert world.left == "d"
 
 
 async def test_watch_lost_between_two_deletions_of_a_pass_keeps_the_second() -> None:
-    world = with_gone_node(World())
+    world = with_gone_node()
     world.api.change("Node", "a", {"spec": {"unschedulable": True}})
     world.api.put(node("b", None, "sim://b", unschedulable=True))
     send = world.api.send
@@ -191,11 +176,11 @@ async def test_watch_lost_between_two_deletions_of_a_pass_keeps_the_second() -> 
         return answer
 
     world.api.send = lose_watch  # type: ignore[method-assign]
-    async with world.running(world.loop.run):
+    async with world.running(world.life_loop):
         await asyncio.sleep(55)
-        assert world.left() == "bd"
+        assert world.left == "bd"
         world.api.cluster.tell(WatchRestored())
         await asyncio.sleep(20)
-        assert world.left() == "bd"
+        assert world.left == "bd"
         await asyncio.sleep(10)
-    assert world.left() == "d"
+    assert world.left == "d"

@@ -7,7 +7,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import looptime
@@ -22,12 +22,9 @@ from hookrunner.cloud.answers import (
     ProviderError,
     Want,
 )
-from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
-from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, UNINITIALIZED, CloudNode
-from hookrunner.cloud.nodes.initialization import InitializationPolicy
-from hookrunner.cloud.nodes.initialization_loop import InitializationLoop
+from hookrunner.cloud.nodes.address_loop import AddressPolicy
+from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, CloudNode
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
-from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.provider import verbs
 from hookrunner.errors import Conflict, Denied, Unreachable
 from hookrunner.kube.client import ApiCall
@@ -71,16 +68,12 @@ class NotingCloud(FakeCloud):
 @dataclass
 class HistoryWorld(NodeWorld):
     cloud: NotingCloud = field(default_factory=NotingCloud)
+    life_policy: LifecyclePolicy = field(default_factory=lambda: LifecyclePolicy(max_ratio=0.5))
+    address_policy: AddressPolicy = field(default_factory=lambda: AddressPolicy(period=60.0))
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.api.before_write = self.check
-        parts = self.parts
-        self.loops = (
-            InitializationLoop(parts, InitializationPolicy()),
-            LifecycleLoop(parts, replace(LifecyclePolicy(), max_ratio=0.5)),
-            AddressLoop(parts, AddressPolicy(period=60.0)),
-        )
 
     def check(self, call: ApiCall) -> None:
         """Every deletion is of an object that was said to be gone three times in a row."""
@@ -88,11 +81,6 @@ class HistoryWorld(NodeWorld):
             body: Any = call.body
             assert self.cloud.in_a_row[body["preconditions"]["uid"]] >= 3
             assert self.nodes.is_current
-
-    async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for loop in self.loops:
-                group.create_task(loop.run())
 
     def take_step(self, step: str, name: str) -> None:
         match step:
@@ -107,14 +95,13 @@ class HistoryWorld(NodeWorld):
                 states = {"stop": InstanceState.SHUTDOWN, "unsure": InstanceState.UNKNOWN, "skip": InstanceState.SKIP}
                 self.cloud.say(name, states[step])
             case "silent" | "ready" if self.api.has("Node", name):
-                status = "True" if step == "ready" else "Unknown"
-                self.api.change("Node", name, {"status": {"conditions": [{"type": "Ready", "status": status}]}})
+                self.say_ready("True" if step == "ready" else "Unknown", name)
             case "conflict" | "forbidden" | "cut":
                 for path in (f"/nodes/{name}", f"/nodes/{name}/status"):
                     self.api.refuse("PATCH", path, REFUSALS[step], times=3)
                 self.api.refuse("DELETE", f"/nodes/{name}", REFUSALS[step], times=3)
             case "anew":
-                self.register(name)
+                self.recreate(name)
             case _:
                 self.break_or_heal(step)
 
@@ -127,7 +114,7 @@ class HistoryWorld(NodeWorld):
             if node["spec"].get("providerID") and name not in self.cloud.instances
         }
 
-    def register(self, name: str) -> None:
+    def recreate(self, name: str) -> None:
         if self.api.has("Node", name):
             self.api.delete("Node", name)
         self.api.put(new_node(name))
@@ -148,10 +135,8 @@ class HistoryWorld(NodeWorld):
 async def live_through(history: list[tuple[str, str, int]]) -> HistoryWorld:
     """The world after this history and half an hour of peace."""
     world = HistoryWorld()
-    async with world.running(world.run):
-        for name in NAMES:
-            world.cloud.add(name)
-            world.register(name)
+    async with world.running():
+        world.register(*NAMES)
         for step, name, seconds in history:
             world.take_step(step, name)
             await asyncio.sleep(seconds)
@@ -171,7 +156,7 @@ def test_any_history_of_nodes_ends_as_the_machines_are(history: list[tuple[str, 
         live, answer = world.live(name), world.cloud.instances.get(name)
         is_ready = live["status"]["conditions"][0]["status"] == "True"
         if answer and answer.state in (InstanceState.RUNNING, InstanceState.SHUTDOWN):
-            assert UNINITIALIZED not in world.taints(name)
+            assert not world.is_new(name)
             assert live["spec"]["providerID"] == f"sim://{name}"
             assert live["status"]["addresses"]
             assert (SHUTDOWN in world.taints(name)) <= (not is_ready)

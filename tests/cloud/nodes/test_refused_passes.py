@@ -10,12 +10,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, InstanceState, ProviderError
-from hookrunner.cloud.nodes.address_loop import AddressLoop, AddressPolicy
+from hookrunner.cloud.nodes.address_loop import AddressPolicy
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
-from hookrunner.cloud.nodes.lifecycle_loop import LifecycleLoop
 from hookrunner.cloud.nodes.pass_answers import Answers, pause_of
 from hookrunner.cloud.provider import verbs
-from tests.cloud.node_samples import node
 from tests.cloud.nodes.node_world import NodeWorld
 from tests.cloud.upstream_policies import UPSTREAM_ADDRESSES, UPSTREAM_LIFECYCLE
 
@@ -28,13 +26,10 @@ HERE = InstanceAnswer(InstanceState.RUNNING)
 @asynccontextmanager
 async def machines(policy: LifecyclePolicy | AddressPolicy) -> AsyncIterator[NodeWorld]:
     """A loop with this policy; three Nodes with machines, of which the first is ready."""
-    world = NodeWorld()
+    world = NodeWorld(life_policy=policy) if isinstance(policy, LifecyclePolicy) else NodeWorld(address_policy=policy)
     for name, ready in (("a", True), ("b", None), ("c", False)):
-        world.cloud.add(name)
-        world.api.put(node(name, ready, f"sim://{name}"))
-    parts = world.parts
-    loop = LifecycleLoop(parts, policy) if isinstance(policy, LifecyclePolicy) else AddressLoop(parts, policy)
-    async with world.running(loop.run):
+        world.add(name, ready=ready)
+    async with world.running(world.life_loop if isinstance(policy, LifecyclePolicy) else world.address_loop):
         yield world
 
 

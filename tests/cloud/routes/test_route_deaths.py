@@ -41,14 +41,14 @@ def end_state(world: RouteWorld) -> dict[str, Any]:
 async def live_twice(policy: RoutePolicy, at: int, done: bool) -> tuple[dict[str, Any], int]:
     """The end after a death and a second life, and the steps of the first, in which a Node joins and another goes."""
     death = Death(at, done)
-    first = RouteWorld(policy, MortalApi(death=death), MortalCloud(death=death))
+    first = RouteWorld(MortalApi(death=death), MortalCloud(death=death), policy=policy)
     populate(first)
     async with first.run_loop():
         await first.rest(90)
         first.api.put(with_networks("late", "10.120.3.0/24", uid="u-late"))
         first.api.delete("Node", "new")
         await first.rest(90)
-    second = RouteWorld(policy, FakeApi(first.api.cluster), FakeCloud(routes=first.cloud.routes))
+    second = RouteWorld(FakeApi(first.api.cluster), FakeCloud(routes=first.cloud.routes), policy=policy)
     async with second.run_loop():
         await second.rest(90)
     return end_state(second), death.steps

@@ -119,7 +119,7 @@ async def test_passes_and_results_are_counted(world: RouteWorld) -> None:
 async def test_creation_that_fails_is_an_event_and_a_condition_and_heals(world: RouteWorld) -> None:
     world.cloud.fail(APPLY, ProviderError(ErrorCode.UNAVAILABLE, "quota"), times=1)
     async with world.run_loop():
-        assert [(reason, name) for reason, name, _ in world.events] == [
+        assert [(reason, name) for name, reason, _ in world.events] == [
             *(("FailedToCreateRoute", "a"), ("FailedToCreateRoute", "b"))
         ]
         assert world.condition("a") == ("True", "NoRouteCreated")
@@ -148,7 +148,7 @@ async def test_refused_credentials_are_an_event_about_the_first_node(world: Rout
     world.cloud.fail(LIST, expired)
     world.api.put(with_networks("0"))
     async with world.run_loop():
-        ((reason, name, text),) = world.events
+        ((name, reason, text),) = world.events
         assert (reason, name) == ("FailedToCreateRoute", "a")
         assert text.endswith("the cloud does not list them: Unauthenticated: the token has expired")
 
@@ -175,7 +175,7 @@ async def test_invalid_route_is_one_event_and_no_attempt_before_it_changes(world
         assert world.routes == {SECOND: "b"}
         await world.rest(300)
         assert len(world.times(APPLY)) == 1
-        assert [reason for reason, _, _ in world.events] == ["FailedToCreateRoute"]
+        assert [reason for _, reason, _ in world.events] == ["FailedToCreateRoute"]
         assert (world.condition("a"), world.condition("b")) == (("True", "NoRouteCreated"), ("False", "RouteCreated"))
 
 
@@ -193,7 +193,7 @@ async def test_duplicate_network_is_one_warning_on_both_and_no_flapping(world: R
     world.api.put(with_networks("c", FIRST, created="2026-11-22T05:00:00Z"))
     async with world.run_loop():
         await world.rest(300)
-        warned = {name: text for reason, name, text in world.events if reason == "DuplicatePodCIDR"}
+        warned = {name: text for name, reason, text in world.events if reason == "DuplicatePodCIDR"}
         assert (len(world.events), sorted(warned)) == (2, ["a", "c"])
         assert "the route leads to a" in warned["a"]
         assert world.routes[FIRST] == "a"

@@ -42,14 +42,14 @@ def end_state(world: BalancerWorld) -> dict[str, Any]:
 async def live_twice(policy: ServicePolicy, at: int, done: bool) -> tuple[dict[str, Any], int]:
     """The end after a death and a second life, and the steps of the first. A Node joins in the first."""
     death = Death(at, done)
-    first = BalancerWorld(policy, MortalApi(death=death), MortalCloud(death=death))
+    first = BalancerWorld(MortalApi(death=death), MortalCloud(death=death), policy=policy)
     populate(first)
     async with first.run_loop():
         await first.rest(500)
         first.api.put(node("c"))
         await first.rest(500)
     cloud = FakeCloud(load_balancers=first.cloud.load_balancers)
-    second = BalancerWorld(policy, FakeApi(first.api.cluster), cloud)
+    second = BalancerWorld(FakeApi(first.api.cluster), cloud, policy=policy)
     async with second.run_loop():
         await second.rest(1000)
     return end_state(second), death.steps

@@ -47,7 +47,7 @@ class History:
     histories have either kills or such hands."""
 
     def __init__(self, policy: ServicePolicy, has_kills: bool) -> None:
-        self.world = BalancerWorld(policy)
+        self.world = BalancerWorld(policy=policy)
         self._stack = AsyncExitStack()
         self._has_kills = has_kills
 
@@ -99,7 +99,7 @@ class History:
         count = len(world.cloud.calls)
         match what:
             case "annotate":
-                world.change({"metadata": {"annotations": {"count": str(count)}}}, name)
+                world.annotate(name, str(count))
             case "delete":
                 world.delete(name)
             case "plain":
@@ -107,7 +107,7 @@ class History:
             case "wanted":
                 world.change({"spec": {"type": "LoadBalancer"}}, name)
             case "rip" | "replace" if not self._has_kills:
-                world.api.delete("Service", name, "default")
+                world.remove(name)
                 if what == "replace":
                     world.api.put(service(name))
 

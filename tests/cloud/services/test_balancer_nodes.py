@@ -10,7 +10,6 @@ from hookrunner.cloud.services.backends import AUTOSCALER_TAINT, EXCLUDED
 from tests.cloud.node_samples import node
 from tests.cloud.services.balancer_world import ENSURE, GET, UPDATE, BalancerWorld
 from tests.cloud.services.service_samples import service
-from tests.cloud.upstream_policies import UPSTREAM_SERVICES
 
 pytestmark = pytest.mark.looptime
 
@@ -20,23 +19,13 @@ CREATED = ["EnsuringLoadBalancer", "EnsuredLoadBalancer"]
 STATUS = "services/web/status"
 
 
-@pytest.fixture
-def world() -> BalancerWorld:
-    return BalancerWorld()
-
-
-@pytest.fixture
-def upstream() -> BalancerWorld:
-    return BalancerWorld(UPSTREAM_SERVICES)
-
-
 async def test_no_nodes_is_a_warning_and_a_call(world: BalancerWorld) -> None:
     for name in ("a", "b"):
         world.api.delete("Node", name)
     world.api.put(service())
     async with world.run_loop():
         assert world.asked(ENSURE) == 1
-        assert world.said.reasons() == ["EnsuringLoadBalancer", "UnAvailableLoadBalancer", "EnsuredLoadBalancer"]
+        assert world.reasons() == ["EnsuringLoadBalancer", "UnAvailableLoadBalancer", "EnsuredLoadBalancer"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +45,7 @@ async def test_changed_nodes_reach_every_load_balancer_by_an_update(world: Balan
         change(world)
         await world.rest(1)
         assert (world.asked(ENSURE), world.asked(UPDATE)) == (2, 2)
-        assert world.said.reasons("one") == [*CREATED, "UpdatedLoadBalancer"]
+        assert world.reasons("one") == [*CREATED, "UpdatedLoadBalancer"]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +85,7 @@ async def test_last_node_that_goes_is_a_warning(world: BalancerWorld) -> None:
             world.api.delete("Node", name)
         await world.rest()
         assert world.backends() == ()
-        assert world.said.reasons() == [*CREATED, "UnAvailableLoadBalancer"]
+        assert world.reasons() == [*CREATED, "UnAvailableLoadBalancer"]
 
 
 async def test_update_that_fails_is_followed_by_an_ensure(world: BalancerWorld) -> None:
@@ -107,7 +96,7 @@ async def test_update_that_fails_is_followed_by_an_ensure(world: BalancerWorld) 
         await world.rest()
         assert [call.verb for call in world.cloud.calls] == [ENSURE, UPDATE, ENSURE]
         assert world.backends() == ("a", "b", "c")
-        assert world.said.reasons() == [*CREATED, "UpdateLoadBalancerFailed", *CREATED]
+        assert world.reasons() == [*CREATED, "UpdateLoadBalancerFailed", *CREATED]
 
 
 async def test_upstream_says_nothing_of_an_update_that_fails_if_the_load_balancer_is_gone(
@@ -120,7 +109,7 @@ async def test_upstream_says_nothing_of_an_update_that_fails_if_the_load_balance
         upstream.api.put(node("c"))
         await upstream.rest(500)
         assert [call.verb for call in upstream.cloud.calls] == [ENSURE, UPDATE, GET]
-        assert not any("Failed" in reason for reason in upstream.said.reasons())
+        assert not any("Failed" in reason for reason in upstream.reasons())
 
 
 @pytest.mark.parametrize("slow", [ENSURE, UPDATE])

@@ -10,18 +10,13 @@ from tests.cloud.services.service_samples import kept, service
 pytestmark = pytest.mark.looptime
 
 
-@pytest.fixture
-def world() -> BalancerWorld:
-    return BalancerWorld()
-
-
 async def test_address_is_not_written_to_a_service_created_again_meanwhile(world: BalancerWorld) -> None:
     """It would show the load balancer of its predecessor, which is about to be deleted."""
     addresses: list[list[str]] = []
 
     def create_again(call: ApiCall) -> None:
         if "ingress" in str(call.body) and world.live()["metadata"]["uid"] == "old":
-            world.api.delete("Service", "web", "default")
+            world.remove()
             world.api.put(service(uid="new"))
         elif "ingress" not in str(call.body):
             addresses.append(world.addresses())
@@ -39,7 +34,7 @@ async def test_finalizer_of_a_service_created_again_meanwhile_stays(world: Balan
 
     def create_again(call: ApiCall) -> None:
         if world.live()["metadata"]["uid"] == "old":
-            world.api.delete("Service", "web", "default")
+            world.remove()
             world.api.put(kept(uid="new"))
 
     world.api.before_write = create_again

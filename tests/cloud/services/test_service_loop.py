@@ -14,6 +14,7 @@ from hookrunner.cloud.services.service_decisions import ServicePolicy
 from hookrunner.cloud.services.service_loop import until_resync
 from hookrunner.errors import Conflict, NotFound
 from hookrunner.model.events import WatchLost, WatchRestored
+from tests.cloud.cloud_world import running
 from tests.cloud.node_samples import node
 from tests.cloud.services.balancer_world import DELETE, ENSURE, GET, UPDATE, BalancerWorld
 from tests.cloud.services.service_samples import PORT, kept, service
@@ -27,16 +28,6 @@ CREATED = ["EnsuringLoadBalancer", "EnsuredLoadBalancer"]
 STATUS = "services/web/status"
 
 
-@pytest.fixture
-def world() -> BalancerWorld:
-    return BalancerWorld()
-
-
-@pytest.fixture
-def upstream() -> BalancerWorld:
-    return BalancerWorld(UPSTREAM_SERVICES)
-
-
 @pytest.mark.parametrize("protocol", ["TCP", "UDP", "SCTP"])
 async def test_wanted_service_gets_finalizer_load_balancer_and_address_in_two_writes(
     world: BalancerWorld, protocol: str
@@ -48,7 +39,7 @@ async def test_wanted_service_gets_finalizer_load_balancer_and_address_in_two_wr
         assert world.live()["status"]["loadBalancer"]["ingress"] == [{"ip": "192.0.2.1", "ipMode": "VIP"}]
         assert world.api.written() == ["web/status", "web/status"]
         assert world.backends() == ("a", "b")
-        assert world.said.reasons() == CREATED
+        assert world.reasons() == CREATED
 
 
 async def test_finalizer_that_is_there_is_not_written_again(world: BalancerWorld) -> None:
@@ -64,7 +55,7 @@ async def test_finalizer_that_is_there_is_not_written_again(world: BalancerWorld
 async def test_other_services_cost_neither_a_call_nor_a_write(world: BalancerWorld, document: Any) -> None:
     world.api.put(document)
     async with world.run_loop():
-        assert (world.cloud.calls, world.api.calls, world.said.events) == ([], [], [])
+        assert (world.cloud.calls, world.api.calls, world.events) == ([], [], [])
 
 
 async def test_services_of_our_class_are_kept_and_others_may_be_left_alone(world: BalancerWorld) -> None:
@@ -82,19 +73,19 @@ async def test_type_that_changes_away_deletes_the_load_balancer_and_the_finalize
         await world.rest()
         assert not world.cloud.load_balancers
         assert (world.finalizers(), world.addresses()) == ([], [])
-        assert world.said.reasons() == [*CREATED, "DeletingLoadBalancer", "DeletedLoadBalancer"]
+        assert world.reasons() == [*CREATED, "DeletingLoadBalancer", "DeletedLoadBalancer"]
 
 
 @pytest.mark.parametrize("policy", [ServicePolicy(), UPSTREAM_SERVICES])
 async def test_deleted_service_vanishes_when_its_load_balancer_is_gone(policy: ServicePolicy) -> None:
-    world = BalancerWorld(policy)
+    world = BalancerWorld(policy=policy)
     world.api.put(service())
     async with world.run_loop():
         world.delete()
         await world.rest()
         assert not world.exists()
         assert not world.cloud.load_balancers
-        assert world.said.reasons()[2:] == ["DeletingLoadBalancer", "DeletedLoadBalancer"]
+        assert world.reasons()[2:] == ["DeletingLoadBalancer", "DeletedLoadBalancer"]
 
 
 async def test_upstream_asks_first_and_deletes_nothing_that_is_not_there(upstream: BalancerWorld) -> None:
@@ -102,7 +93,7 @@ async def test_upstream_asks_first_and_deletes_nothing_that_is_not_there(upstrea
     async with upstream.run_loop():
         assert [call.verb for call in upstream.cloud.calls] == [GET]
         assert not upstream.exists()
-        assert upstream.said.reasons() == ["DeletedLoadBalancer"]
+        assert upstream.reasons() == ["DeletedLoadBalancer"]
 
 
 async def test_we_always_delete_since_parts_may_be_left(world: BalancerWorld) -> None:
@@ -119,7 +110,7 @@ async def test_deletion_that_fails_keeps_the_finalizer_and_backs_off(world: Bala
         world.delete()
         await world.rest(34)
         assert world.finalizers() == [CLEANUP_FINALIZER]
-        assert world.said.reasons()[-1] == "SyncLoadBalancerFailed"
+        assert world.reasons()[-1] == "SyncLoadBalancerFailed"
         await world.rest(2)
         assert world.times(DELETE) == [0, 5, 15, 35]
         assert not world.exists()
@@ -131,7 +122,7 @@ async def test_label_or_selector_is_no_reason_for_a_call_but_an_annotation_is(wo
         world.change({"metadata": {"labels": {"a": "b"}}, "spec": {"selector": {"a": "b"}}})
         await world.rest()
         assert world.asked(ENSURE) == 1
-        world.change({"metadata": {"annotations": {"a": "b"}}})
+        world.annotate()
         await world.rest()
         assert world.asked(ENSURE) == 2
         assert len(world.api.written()) == 2
@@ -145,7 +136,7 @@ async def test_failures_back_off_up_to_five_minutes_and_a_success_resets_that(wo
         assert world.times(ENSURE) == [0, 5, 15, 35, 75, 155, 315, 615, 915]
         assert world.addresses() == ["192.0.2.1"]
         world.cloud.fail(ENSURE, DOWN, times=1)
-        world.change({"metadata": {"annotations": {"a": "b"}}})
+        world.annotate()
         await world.rest(6)
         assert world.times(ENSURE)[-2:] == [1300, 1305]
 
@@ -167,7 +158,7 @@ async def test_pause_that_is_asked_for_is_kept_exactly_and_counts_no_failure(
         await world.rest(2 * seconds)
         assert world.times(ENSURE) == [0, seconds, 2 * seconds]
         assert loop.backing_off == 0
-        assert world.said.reasons().count("SyncLoadBalancerFailed") == 2
+        assert world.reasons().count("SyncLoadBalancerFailed") == 2
 
 
 async def test_load_balancer_of_another_controller_gets_a_finalizer_and_no_status(world: BalancerWorld) -> None:
@@ -180,7 +171,7 @@ async def test_load_balancer_of_another_controller_gets_a_finalizer_and_no_statu
         world.api.put(node("c"))
         await world.rest(500)
         assert (world.asked(ENSURE), world.asked(UPDATE)) == (1, 1)
-        assert not any("Failed" in reason for reason in world.said.reasons())
+        assert not any("Failed" in reason for reason in world.reasons())
         world.delete()
         await world.rest()
         assert not world.exists()
@@ -190,14 +181,14 @@ async def test_conflict_at_the_status_is_tried_again_and_a_service_that_is_gone_
     world.api.put(kept())
     world.api.refuse("PATCH", STATUS, Conflict(409, "Conflict", "modified"))
     async with world.run_loop():
-        assert world.said.reasons()[-1] == "SyncLoadBalancerFailed"
+        assert world.reasons()[-1] == "SyncLoadBalancerFailed"
         await world.rest(5)
         assert world.addresses() == ["192.0.2.1"]
         world.change({"status": {"loadBalancer": {"ingress": None}}})
         world.api.refuse("PATCH", STATUS, NotFound(404, "NotFound", "gone"))
-        world.change({"metadata": {"annotations": {"a": "b"}}})
+        world.annotate()
         await world.rest(500)
-        assert (world.asked(ENSURE), world.said.reasons()[-1]) == (3, "EnsuredLoadBalancer")
+        assert (world.asked(ENSURE), world.reasons()[-1]) == (3, "EnsuredLoadBalancer")
 
 
 async def test_finalizer_of_others_that_comes_meanwhile_is_kept(world: BalancerWorld) -> None:
@@ -218,7 +209,7 @@ async def test_service_made_anew_under_its_name_has_the_old_load_balancer_delete
     world.api.put(service(uid="old"))
     async with world.run_loop():
         world.change({"metadata": {"finalizers": None}})
-        world.api.delete("Service", "web", "default")
+        world.remove()
         world.api.put(service(uid="new"))
         await world.rest()
         assert [(call.verb, call.about) for call in world.cloud.calls][1:] == [(DELETE, ("old",)), (ENSURE, ("new",))]
@@ -257,7 +248,7 @@ async def test_invalid_service_is_one_event_and_no_attempt_before_it_changes(wor
         assert (world.asked(ENSURE), world.asked(UPDATE), loop.backing_off) == (1, 0, 0)
         (shown,) = loop.describe()
         assert (shown.state, shown.reason, shown.again) == ("invalid", "Invalid: no such size", 0.0)
-        assert world.said.reasons().count("SyncLoadBalancerFailed") == 1
+        assert world.reasons().count("SyncLoadBalancerFailed") == 1
         world.cloud.fail(ENSURE, INVALID, times=0)
         world.change({"metadata": {"annotations": {"size": "large"}}})
         await world.rest()
@@ -278,18 +269,18 @@ async def test_ingress_that_the_api_would_refuse_is_not_written(world: BalancerW
     async with world.run_loop():
         (balancer,) = world.cloud.load_balancers.values()
         balancer.ingress = (bad,)
-        world.change({"metadata": {"annotations": {"a": "b"}}}, "bad")
+        world.annotate("bad")
         world.api.put(service("good"))
         await world.rest()
         assert (world.addresses("bad"), world.addresses("good")) == (["192.0.2.1"], ["192.0.2.2"])
-        assert any("ingress[0]" in message for message in world.said.messages)
+        assert any("ingress[0]" in message for message in world.messages)
 
 
 async def test_ingress_without_a_mode_causes_no_second_write(world: BalancerWorld) -> None:
     world.api.put(service())
     async with world.run_loop():
         for number in range(3):
-            world.change({"metadata": {"annotations": {"a": str(number)}}})
+            world.annotate(value=str(number))
             await world.rest()
         assert (world.asked(ENSURE), len(world.api.written())) == (4, 2)
 
@@ -299,7 +290,7 @@ async def test_finalizer_taken_away_by_hand_leaves_no_load_balancer_behind(world
     async with world.run_loop():
         world.change({"metadata": {"finalizers": None}})
         await world.rest()
-        world.api.delete("Service", "web", "default")
+        world.remove()
         await world.rest()
         assert not world.cloud.load_balancers
 
@@ -308,10 +299,10 @@ async def test_old_load_balancer_that_cannot_be_deleted_is_tried_again(world: Ba
     world.api.put(service())
     world.cloud.fail(DELETE, INVALID, times=2)
     async with world.run_loop():
-        world.api.delete("Service", "web", "default")
+        world.remove()
         await world.rest(20)
         assert world.times(DELETE) == [0, 5, 15]
-        assert world.said.reasons()[2:4] == ["DeletingLoadBalancer", "DeleteLoadBalancerFailed"]
+        assert world.reasons()[2:4] == ["DeletingLoadBalancer", "DeleteLoadBalancerFailed"]
         assert not world.cloud.load_balancers
 
 
@@ -350,13 +341,12 @@ async def test_stop_finishes_what_runs_and_begins_nothing_more(world: BalancerWo
 
 
 async def test_stop_ends_the_wait_for_nodes_that_are_not_listed(world: BalancerWorld) -> None:
-    loop, services, _ = world.build()
     world.api.put(service("one"))
-    following, running = asyncio.create_task(services.follow()), asyncio.create_task(loop.run())
-    await world.rest(4)
-    loop.stop()
-    await running
-    following.cancel()
+    loop = world.build()
+    async with running(world.services.follow), asyncio.TaskGroup() as group:
+        group.create_task(loop.run())
+        await world.rest(4)
+        loop.stop()
     assert (world.asked(ENSURE), world.live("one")["status"]) == (0, {"loadBalancer": {}})
 
 

@@ -12,11 +12,6 @@ pytestmark = pytest.mark.looptime
 STATUS = "services/web/status"
 
 
-@pytest.fixture
-def world() -> BalancerWorld:
-    return BalancerWorld()
-
-
 async def test_service_with_a_hundred_ports_is_kept_like_any_other(world: BalancerWorld) -> None:
     ports = [PORT | {"name": f"p{number}", "port": 8000 + number, "nodePort": 30000 + number} for number in range(100)]
     answered = tuple({"port": port["port"], "protocol": "TCP"} for port in ports)
@@ -30,7 +25,7 @@ async def test_service_with_a_hundred_ports_is_kept_like_any_other(world: Balanc
         assert world.asked(ENSURE) == 2
         assert world.live()["status"]["loadBalancer"]["ingress"][0]["ports"] == [*answered]
         writes = len(world.api.written())
-        world.change({"metadata": {"annotations": {"a": "b"}}})
+        world.annotate()
         await world.rest()
         assert (world.asked(ENSURE), len(world.api.written())) == (3, writes)
 
@@ -41,7 +36,7 @@ async def test_missing_right_is_named_and_heals_by_itself(world: BalancerWorld) 
     world.api.put(service())
     world.api.put(service("other"))
     async with world.run_loop():
-        (named,) = {text for text in world.said.messages if "forbidden" in text}
+        (named,) = {text for text in world.messages if "forbidden" in text}
         assert "resources: [services/status], verbs: [patch]" in named
         assert (world.finalizers(), world.addresses("other")) == ([], ["192.0.2.1"])
         await world.rest(15)

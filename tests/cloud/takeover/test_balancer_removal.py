@@ -8,13 +8,12 @@ import pytest
 
 from hookrunner.cloud.answers import ErrorCode, ProviderError
 from hookrunner.cloud.provider import verbs
-from hookrunner.cloud.services.balancer_actions import BalancerActions
 from hookrunner.cloud.services.cloud_service import CLEANUP_FINALIZER
 from hookrunner.cloud.services.service_informer import ServiceInformer
-from hookrunner.cloud.services.service_writer import ServiceWriter
 from hookrunner.cloud.takeover.balancer_removal import BalancerRemoval
 from hookrunner.errors import Denied
-from tests.cloud.services.balancer_world import DELETE, BalancerWorld
+from tests.cloud.cloud_world import running
+from tests.cloud.services.balancer_world import DELETE, BalancerWorld, balancer_actions
 from tests.cloud.services.service_samples import kept, service
 
 pytestmark = pytest.mark.looptime
@@ -24,14 +23,11 @@ pytestmark = pytest.mark.looptime
 async def removing(world: BalancerWorld) -> AsyncIterator[tuple[BalancerRemoval, "asyncio.Task[None]"]]:
     """A removal that runs."""
     services = ServiceInformer(world.api)
-    actions = BalancerActions(services, world.cloud, ServiceWriter(world.api.client), world.reports)
-    removal = BalancerRemoval(services, actions, world.policy)
-    async with asyncio.TaskGroup() as group:
-        following = group.create_task(services.follow())
-        running = group.create_task(removal.run())
-        yield removal, running
-        following.cancel()
-        running.cancel()
+    removal = BalancerRemoval(services, balancer_actions(world, services)[0], world.policy)
+    async with running(services.follow), asyncio.TaskGroup() as group:
+        task = group.create_task(removal.run())
+        yield removal, task
+        task.cancel()
 
 
 async def with_two() -> BalancerWorld:
@@ -47,19 +43,19 @@ async def with_two() -> BalancerWorld:
 
 async def test_each_load_balancer_goes_and_its_service_is_let_go() -> None:
     world = await with_two()
-    async with removing(world) as (removal, running):
-        await running
+    async with removing(world) as (removal, task):
+        await task
     assert (world.cloud.load_balancers, removal.left) == ({}, {})
     for name in ("web", "api"):
         assert (world.finalizers(name), world.addresses(name)) == ([], [])
-        assert world.said.reasons(name)[-2:] == ["DeletingLoadBalancer", "DeletedLoadBalancer"]
+        assert world.reasons(name)[-2:] == ["DeletingLoadBalancer", "DeletedLoadBalancer"]
 
 
 async def test_service_that_is_being_deleted_is_not_stuck() -> None:
     world = await with_two()
     world.delete("web")
-    async with removing(world) as (_, running):
-        await running
+    async with removing(world) as (_, task):
+        await task
     assert (world.exists("web"), world.exists("api")) == (False, True)
 
 
@@ -67,28 +63,28 @@ async def test_services_of_others_are_left_alone() -> None:
     world = await with_two()
     world.api.put(kept("theirs", loadBalancerClass="example.com/lb"))
     world.api.put(service("plain", "ClusterIP"))
-    async with removing(world) as (_, running):
-        await running
+    async with removing(world) as (_, task):
+        await task
     assert world.finalizers("theirs") == [CLEANUP_FINALIZER]
     assert world.asked(DELETE) == 2
 
 
 async def test_nothing_to_do_ends_at_once() -> None:
     world = BalancerWorld()
-    async with removing(world) as (_, running):
-        await running
+    async with removing(world) as (_, task):
+        await task
     assert world.cloud.calls == []
 
 
 async def test_failures_are_named_and_repeated() -> None:
     world = await with_two()
     world.cloud.fail(verbs.LB_DELETE, ProviderError(ErrorCode.UNAVAILABLE, "cloud is down"))
-    async with removing(world) as (removal, running):
+    async with removing(world) as (removal, task):
         await asyncio.sleep(20)
         assert removal.left == dict.fromkeys(("default/api", "default/web"), "Unavailable: cloud is down")
         assert world.finalizers("web") == [CLEANUP_FINALIZER]
         world.cloud.fail(verbs.LB_DELETE, ProviderError(ErrorCode.PENDING, "wait", 42.0), times=1)
-        await running
+        await task
     assert world.cloud.load_balancers == {}
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 
@@ -11,28 +11,24 @@ from hookrunner.cloud.answers import ErrorCode, Interface, ProviderError
 from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.takeover.orphan_search import OrphansUnknown, find_orphans
-from tests.cloud.fake_cloud import FakeCloud, FakeLoadBalancer
+from tests.cloud.cloud_world import CloudWorld, running
+from tests.cloud.fake_cloud import FakeLoadBalancer
 from tests.cloud.services.service_samples import service
-from tests.fakes.cluster import running
-from tests.fakes.fake_api import FakeApi
 
 pytestmark = pytest.mark.looptime(noop_cycles=2)
 NO_VERB = ProviderError(ErrorCode.NOT_IMPLEMENTED, "only instances")
 
 
 @dataclass
-class Searched:
+class Searched(CloudWorld):
     """A cloud, and a cluster whose Services are watched."""
-
-    cloud: FakeCloud = field(default_factory=FakeCloud)
-    api: FakeApi = field(default_factory=FakeApi)
 
     def __post_init__(self) -> None:
         self.services = ServiceInformer(self.api)
 
     @asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
-        async with running(self.services.follow()):
+        async with running(self.services.follow):
             await asyncio.sleep(1)
             yield
 
