@@ -34,14 +34,17 @@ UPSTREAM: Policies = {**DEFAULT, "init_policy": UPSTREAM_INITIALIZATION, "life_p
 
 
 def populate(world: NodeWorld) -> None:
-    """One Node that is new, one whose machine is gone, one whose machine is off, and one that vouches."""
+    """One Node that is new, one whose machine is gone, one whose machine is off, and two that vouch: their addresses
+    are written by the loops."""
     world.cloud.add("new", rack="1")
-    world.api.put(new_node("new"))
-    world.api.put(node("gone", None, "sim://gone"))
+    world.api.put(new_node("new", uid="u-1"))
+    world.api.put(node("gone", None, "sim://gone", uid="u-2"))
     world.cloud.add("off")
     world.cloud.stop("off")
-    world.api.put(node("off", False, "sim://off"))
-    world.add("well", "moved")
+    world.api.put(node("off", False, "sim://off", uid="u-3"))
+    for name in ("well", "moved"):
+        world.cloud.add(name)
+        world.api.put(node(name, True, f"sim://{name}", uid=name))
 
 
 def end_state(world: NodeWorld) -> dict[str, Any]:
