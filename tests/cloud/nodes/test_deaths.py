@@ -29,7 +29,8 @@ class Policies(TypedDict, total=False):
     address_policy: AddressPolicy
 
 
-DEFAULT: Policies = {"address_policy": AddressPolicy(syncs_labels=True)}
+DEFAULT: Policies = {"address_policy": AddressPolicy(period=86_400, syncs_labels=True)}
+"""One pass over addresses a life, at its start: a second one would hide what the initialization did not write."""
 UPSTREAM: Policies = {**DEFAULT, "init_policy": UPSTREAM_INITIALIZATION, "life_policy": UPSTREAM_LIFECYCLE}
 
 
