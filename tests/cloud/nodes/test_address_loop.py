@@ -163,6 +163,16 @@ async def test_node_made_anew_during_the_call_gets_nothing_of_its_predecessor(wo
     assert world.live()["status"]["addresses"] == []
 
 
+async def test_answer_about_its_predecessor_is_not_written_to_a_node(world: NodeWorld) -> None:
+    world.cloud.seconds[verbs.INSTANCES] = 8.0
+    world.add("a")
+    await asyncio.sleep(4)
+    world.api.delete("Node", "a")
+    world.api.put(node("a", uid="u-2"))
+    await asyncio.sleep(10)
+    assert world.live()["status"]["addresses"] == []
+
+
 async def test_labels_follow_only_if_asked_for(world: NodeWorld) -> None:
     world.add("a")
     move(world, "a", "10.0.0.1", zone="zone-b")

@@ -17,6 +17,7 @@ from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import node
 from tests.cloud.nodes.node_world import NodeWorld
 from tests.cloud.upstream_policies import UPSTREAM_LIFECYCLE
+from tests.fakes.fake_api import FakeApi
 
 pytestmark = pytest.mark.looptime
 
@@ -199,6 +200,30 @@ async def test_answer_about_its_predecessor_does_not_count_for_a_node(world: Nod
     assert (world.left, len(world.cloud.calls)) == ("ab", 5)
     await asyncio.sleep(10)
     assert world.left == "b"
+
+
+@pytest.mark.parametrize("change", ["ready", "made anew"])
+async def test_node_that_changes_while_another_is_deleted_stays(change: str) -> None:
+    class SlowApi(FakeApi):
+        async def send(self, call: ApiCall) -> bytes:
+            answer = await super().send(call)
+            await asyncio.sleep(1)
+            return answer
+
+    def change_second(_call: ApiCall) -> None:
+        if change == "ready":
+            world.say_ready("True", "b")
+        else:
+            world.api.delete("Node", "b")
+            world.api.put(node("b", ready=False, provider_id="sim://b"))
+
+    world = NodeWorld(SlowApi(), life_policy=LifecyclePolicy(max_per_pass=0, max_ratio=1.0))
+    async with world.running(world.life_loop):
+        world.add("a", "b", "c")
+        world.vanish("a", "b")
+        world.api.before_write = change_second
+        await asyncio.sleep(29)
+    assert (world.left, world.reasons("b")) == ("bc", [])
 
 
 async def test_node_that_changes_before_its_deletion_is_looked_at_again(world: NodeWorld) -> None:

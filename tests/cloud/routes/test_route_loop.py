@@ -55,6 +55,16 @@ async def test_condition_is_not_written_to_a_node_created_again_meanwhile(world:
         assert world.condition("a") == ("False", "RouteCreated")
 
 
+async def test_routes_of_its_predecessor_are_no_condition_of_a_node(world: RouteWorld) -> None:
+    world.cloud.seconds[APPLY] = 8.0
+    async with world.run_loop():
+        await world.rest(4)
+        world.api.delete("Node", "a")
+        world.api.put(with_networks("a", FIRST, conditions=READY))
+        await world.rest(5)
+        assert (world.condition("a"), world.condition("b")) == (None, ("False", "RouteCreated"))
+
+
 async def test_idle_cluster_costs_one_list_a_period_and_no_write(world: RouteWorld) -> None:
     async with world.run_loop():
         writes = len(world.api.calls)

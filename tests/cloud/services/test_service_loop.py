@@ -216,6 +216,21 @@ async def test_service_made_anew_under_its_name_has_the_old_load_balancer_delete
         assert world.addresses() == ["192.0.2.2"]
 
 
+async def test_service_created_again_during_the_call_is_no_failure_of_its_predecessor(world: BalancerWorld) -> None:
+    world.cloud.seconds[ENSURE] = 8.0
+    async with world.run_loop():
+        world.api.put(service())
+        await world.rest(4)
+        world.remove()
+        world.api.put(service())
+        await world.rest(60)
+        assert (world.addresses(), list(world.cloud.load_balancers)) == (
+            ["192.0.2.2"],
+            [world.live()["metadata"]["uid"]],
+        )
+        assert "SyncLoadBalancerFailed" not in world.reasons()
+
+
 async def test_foreign_class_with_the_shared_finalizer_is_not_touched(world: BalancerWorld) -> None:
     theirs = kept(loadBalancerClass="example.com/theirs", deletionTimestamp="2026-11-23T00:00:00Z")
     world.api.put(theirs)
