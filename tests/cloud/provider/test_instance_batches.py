@@ -17,6 +17,7 @@ from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.instance_batches import InstanceBatches
 from hookrunner.cloud.provider.wire_answers import unavailable
 from hookrunner.cloud.provider.wire_requests import InstancesQuestion
+from tests.cloud.cloud_world import running
 
 pytestmark = pytest.mark.looptime
 STATE = frozenset([Want.STATE])
@@ -68,16 +69,23 @@ class Cloud:
         return {name: InstanceAnswer(InstanceState.RUNNING) for name in names}
 
 
+@pytest.fixture
+def cloud() -> Cloud:
+    return Cloud()
+
+
 @asynccontextmanager
 async def batches(cloud: Cloud) -> AsyncIterator[InstanceBatches]:
+    """What asks this cloud, at work."""
     made = InstanceBatches(cloud)
-    tasks = [asyncio.create_task(made.run_batches()), asyncio.create_task(made.run_alone())]
-    try:
+    async with running(made.run_batches, made.run_alone):
         yield made
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+
+
+@pytest.fixture
+async def asked(cloud: Cloud) -> AsyncIterator[InstanceBatches]:
+    async with batches(cloud) as made:
+        yield made
 
 
 def states(answers: Mapping[str, InstanceAnswer | ProviderError]) -> dict[str, str]:
@@ -86,15 +94,15 @@ def states(answers: Mapping[str, InstanceAnswer | ProviderError]) -> dict[str, s
     }
 
 
-async def test_the_first_question_waits_for_nothing_and_the_others_share_the_next_call() -> None:
-    cloud = Cloud()
-    async with batches(cloud) as asked:
-        first = asyncio.create_task(asked.ask(nodes("first"), STATE))
-        await asyncio.sleep(0.1)
-        others = [asyncio.create_task(asked.ask([other], STATE)) for other in numbered(300)]
-        await first
-        assert asyncio.get_running_loop().time() == pytest.approx(CALL)
-        await asyncio.gather(*others)
+async def test_the_first_question_waits_for_nothing_and_the_others_share_the_next_call(
+    cloud: Cloud, asked: InstanceBatches
+) -> None:
+    first = asyncio.create_task(asked.ask(nodes("first"), STATE))
+    await asyncio.sleep(0.1)
+    others = [asyncio.create_task(asked.ask([other], STATE)) for other in numbered(300)]
+    await first
+    assert asyncio.get_running_loop().time() == pytest.approx(CALL)
+    await asyncio.gather(*others)
     assert [len(call) for call in cloud.calls] == [1, 300]
     assert cloud.most_running == 1
 
@@ -117,121 +125,105 @@ async def test_size_of_the_first_batch_is_what_the_provider_said_meanwhile() -> 
     assert [len(call) for call in cloud.calls] == [300]
 
 
-async def test_a_question_during_a_call_is_not_answered_by_that_call() -> None:
-    cloud = Cloud()
-    async with batches(cloud) as asked:
-        early = asyncio.create_task(asked.ask(nodes("a"), STATE))
-        await asyncio.sleep(0.5)
-        await asked.ask(nodes("a"), {Want.METADATA})
-        await early
+async def test_a_question_during_a_call_is_not_answered_by_that_call(cloud: Cloud, asked: InstanceBatches) -> None:
+    early = asyncio.create_task(asked.ask(nodes("a"), STATE))
+    await asyncio.sleep(0.5)
+    await asked.ask(nodes("a"), {Want.METADATA})
+    await early
     assert (cloud.calls, cloud.wants) == ([["a"], ["a"]], [{Want.STATE}, {Want.METADATA}])
 
 
-async def test_callers_share_the_union_of_what_they_want() -> None:
-    cloud = Cloud()
-    async with batches(cloud) as asked:
-        await asyncio.gather(asked.ask(nodes("a"), STATE), asked.ask(nodes("a", "b"), {Want.METADATA}))
+async def test_callers_share_the_union_of_what_they_want(cloud: Cloud, asked: InstanceBatches) -> None:
+    await asyncio.gather(asked.ask(nodes("a"), STATE), asked.ask(nodes("a", "b"), {Want.METADATA}))
     assert (cloud.calls, cloud.wants) == ([["a", "b"]], [{Want.STATE, Want.METADATA}])
 
 
-async def test_an_empty_question_costs_no_call() -> None:
-    cloud = Cloud()
-    async with batches(cloud) as asked:
-        assert await asked.ask([], STATE) == {}
+async def test_an_empty_question_costs_no_call(cloud: Cloud, asked: InstanceBatches) -> None:
+    assert await asked.ask([], STATE) == {}
     assert cloud.calls == []
 
 
-async def test_a_bad_node_costs_the_others_one_round() -> None:
-    cloud = Cloud()
+async def test_a_bad_node_costs_the_others_one_round(cloud: Cloud, asked: InstanceBatches) -> None:
     cloud.bad = {"n7"}
-    async with batches(cloud) as asked:
-        answers = states(await asked.ask(numbered(100), STATE))
-        assert {name: state for name, state in answers.items() if state != "running"} == {"n7": ErrorCode.UNAVAILABLE}
-        assert len(cloud.calls) < 20
-        cloud.calls.clear()
-        answers = states(await asked.ask(numbered(100), STATE))
-        assert answers["n7"] == ErrorCode.UNAVAILABLE
-        assert sorted(map(len, cloud.calls)) == [1, 99]
-        cloud.bad = set()
-        assert states(await asked.ask(nodes("n7"), STATE)) == {"n7": "running"}
-        cloud.calls.clear()
-        await asked.ask(numbered(100), STATE)
+    answers = states(await asked.ask(numbered(100), STATE))
+    assert {name: state for name, state in answers.items() if state != "running"} == {"n7": ErrorCode.UNAVAILABLE}
+    assert len(cloud.calls) < 20
+    cloud.calls.clear()
+    answers = states(await asked.ask(numbered(100), STATE))
+    assert answers["n7"] == ErrorCode.UNAVAILABLE
+    assert sorted(map(len, cloud.calls)) == [1, 99]
+    cloud.bad = set()
+    assert states(await asked.ask(nodes("n7"), STATE)) == {"n7": "running"}
+    cloud.calls.clear()
+    await asked.ask(numbered(100), STATE)
     assert [len(call) for call in cloud.calls] == [100]
 
 
-async def test_a_hanging_node_does_not_hold_up_the_others_again() -> None:
-    cloud = Cloud()
-    async with batches(cloud) as asked:
-        await asked.ask(numbered(8), STATE)
-        cloud.hanging = {"n3"}
-        await asked.ask(numbered(8), STATE)
-        before = asyncio.get_running_loop().time()
-        answers = states(await asked.ask(numbered(8), STATE))
-        assert asyncio.get_running_loop().time() - before == pytest.approx(CALL)
+async def test_a_hanging_node_does_not_hold_up_the_others_again(cloud: Cloud, asked: InstanceBatches) -> None:
+    await asked.ask(numbered(8), STATE)
+    cloud.hanging = {"n3"}
+    await asked.ask(numbered(8), STATE)
+    before = asyncio.get_running_loop().time()
+    answers = states(await asked.ask(numbered(8), STATE))
+    assert asyncio.get_running_loop().time() - before == pytest.approx(CALL)
     assert (answers.pop("n3"), set(answers.values())) == (ErrorCode.UNAVAILABLE, {"running"})
 
 
-async def test_nodes_set_aside_are_asked_about_one_at_a_time_beside_a_batch() -> None:
-    cloud = Cloud()
-    async with batches(cloud) as asked:
+async def test_nodes_set_aside_are_asked_about_one_at_a_time_beside_a_batch(
+    cloud: Cloud, asked: InstanceBatches
+) -> None:
+    await asked.ask(numbered(50), STATE)
+    cloud.bad = {"n3", "n4", "n5"}
+    while len(asked.aside) < 3:  # both probes may hit bad ones
         await asked.ask(numbered(50), STATE)
-        cloud.bad = {"n3", "n4", "n5"}
-        while len(asked.aside) < 3:  # both probes may hit bad ones
-            await asked.ask(numbered(50), STATE)
-        cloud.calls.clear()
-        cloud.most_running = 0
-        await asyncio.gather(*(asked.ask([one], STATE) for one in numbered(50)))
+    cloud.calls.clear()
+    cloud.most_running = 0
+    await asyncio.gather(*(asked.ask([one], STATE) for one in numbered(50)))
     assert sorted(map(len, cloud.calls)) == [1, 1, 1, 47]
     assert cloud.most_running == 2
 
 
-async def test_an_outage_costs_few_calls_and_sets_nothing_aside() -> None:
-    cloud = Cloud()
-    async with batches(cloud) as asked:
-        await asked.ask(numbered(500), STATE)
-        cloud.calls.clear()
-        cloud.bad = {node.name for node in numbered(500)}
-        assert set(states(await asked.ask(numbered(500), STATE)).values()) == {ErrorCode.UNAVAILABLE}
-        assert [len(call) for call in cloud.calls] == [500, 1, 1]
-        assert asked.aside == set()
-        await asked.ask(numbered(500), STATE)
-        assert [len(call) for call in cloud.calls] == [500, 1, 1, 1]
-        cloud.bad = set()
-        assert set(states(await asked.ask(numbered(500), STATE)).values()) == {"running"}
-        await asked.ask(numbered(500), STATE)
-        assert [len(call) for call in cloud.calls] == [500, 1, 1, 1, 1, 499, 500]
+async def test_an_outage_costs_few_calls_and_sets_nothing_aside(cloud: Cloud, asked: InstanceBatches) -> None:
+    await asked.ask(numbered(500), STATE)
+    cloud.calls.clear()
+    cloud.bad = {node.name for node in numbered(500)}
+    assert set(states(await asked.ask(numbered(500), STATE)).values()) == {ErrorCode.UNAVAILABLE}
+    assert [len(call) for call in cloud.calls] == [500, 1, 1]
+    assert asked.aside == set()
+    await asked.ask(numbered(500), STATE)
+    assert [len(call) for call in cloud.calls] == [500, 1, 1, 1]
+    cloud.bad = set()
+    assert set(states(await asked.ask(numbered(500), STATE)).values()) == {"running"}
+    await asked.ask(numbered(500), STATE)
+    assert [len(call) for call in cloud.calls] == [500, 1, 1, 1, 1, 499, 500]
 
 
-async def test_after_an_outage_a_bad_node_is_set_aside_as_before() -> None:
-    cloud = Cloud()
-    async with batches(cloud) as asked:
-        cloud.bad = {"a", "b"}
-        assert set(states(await asked.ask(nodes("a", "b"), STATE)).values()) == {ErrorCode.UNAVAILABLE}
-        cloud.bad = {"a"}
-        for _ in range(20):
-            answers = states(await asked.ask(nodes("a", "b"), STATE))
-            if asked.aside:
-                break
+async def test_after_an_outage_a_bad_node_is_set_aside_as_before(cloud: Cloud, asked: InstanceBatches) -> None:
+    cloud.bad = {"a", "b"}
+    assert set(states(await asked.ask(nodes("a", "b"), STATE)).values()) == {ErrorCode.UNAVAILABLE}
+    cloud.bad = {"a"}
+    for _ in range(20):
+        answers = states(await asked.ask(nodes("a", "b"), STATE))
+        if asked.aside:
+            break
     assert (answers, asked.aside) == ({"a": ErrorCode.UNAVAILABLE, "b": "running"}, {"a"})
 
 
 @pytest.mark.parametrize("code", [ErrorCode.THROTTLED, ErrorCode.UNAUTHENTICATED, ErrorCode.NOT_IMPLEMENTED])
-async def test_an_error_that_is_no_nodes_fault_is_not_halved(code: ErrorCode) -> None:
-    cloud = Cloud()
+async def test_an_error_that_is_no_nodes_fault_is_not_halved(
+    cloud: Cloud, asked: InstanceBatches, code: ErrorCode
+) -> None:
     cloud.error = ProviderError(code, "no")
-    async with batches(cloud) as asked:
-        assert states(await asked.ask(nodes("a", "b"), STATE)) == {"a": code, "b": code}
+    assert states(await asked.ask(nodes("a", "b"), STATE)) == {"a": code, "b": code}
     assert len(cloud.calls) == 1
 
 
-async def test_a_caller_that_gives_up_harms_no_other() -> None:
-    cloud = Cloud()
-    async with batches(cloud) as asked:
-        gone = asyncio.create_task(asked.ask(nodes("a"), STATE))
-        await asyncio.sleep(0.5)
-        other = asyncio.create_task(asked.ask(nodes("a"), STATE))
-        gone.cancel()
-        assert states(await other) == {"a": "running"}
+async def test_a_caller_that_gives_up_harms_no_other(asked: InstanceBatches) -> None:
+    gone = asyncio.create_task(asked.ask(nodes("a"), STATE))
+    await asyncio.sleep(0.5)
+    other = asyncio.create_task(asked.ask(nodes("a"), STATE))
+    gone.cancel()
+    assert states(await other) == {"a": "running"}
 
 
 class Clocked(Cloud):
