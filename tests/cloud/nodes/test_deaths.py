@@ -12,10 +12,11 @@ from hookrunner.cloud.nodes.address_loop import AddressPolicy
 from hookrunner.cloud.nodes.initialization import InitializationPolicy
 from hookrunner.cloud.nodes.lifecycle import LifecyclePolicy
 from hookrunner.cloud.provider import verbs
-from tests.cloud.mortal_parts import Death, MortalApi
+from tests.cloud.mortal_parts import MortalApi
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
 from tests.cloud.upstream_policies import UPSTREAM_INITIALIZATION, UPSTREAM_LIFECYCLE
+from tests.fakes.deaths import Death
 from tests.fakes.fake_api import FakeApi
 
 pytestmark = pytest.mark.looptime

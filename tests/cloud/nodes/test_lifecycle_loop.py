@@ -210,6 +210,8 @@ async def test_node_that_changes_while_another_is_deleted_stays(change: str) -> 
             await asyncio.sleep(1)
             return answer
 
+    world = NodeWorld(SlowApi(), life_policy=LifecyclePolicy(max_per_pass=0, max_ratio=1.0))
+
     def change_second(_call: ApiCall) -> None:
         if change == "ready":
             world.say_ready("True", "b")
@@ -217,7 +219,6 @@ async def test_node_that_changes_while_another_is_deleted_stays(change: str) -> 
             world.api.delete("Node", "b")
             world.api.put(node("b", ready=False, provider_id="sim://b"))
 
-    world = NodeWorld(SlowApi(), life_policy=LifecyclePolicy(max_per_pass=0, max_ratio=1.0))
     async with world.running(world.life_loop):
         world.add("a", "b", "c")
         world.vanish("a", "b")

@@ -249,7 +249,7 @@ async def test_random_histories_answer_every_question_afterwards_and_heal(seed: 
             await asyncio.sleep(chance.uniform(0, 20))
             asked_at = asyncio.get_running_loop().time()
             some = chance.sample(every, chance.randint(1, len(every)))
-            answers = await asked.ask(some, STATE)
+            answers = await made.ask(some, STATE)
             assert answers.keys() == {node.name for node in some}
             times = [float(one.message) for one in answers.values() if isinstance(one, InstanceAnswer)]
             assert all(began >= asked_at for began in times)
@@ -260,9 +260,9 @@ async def test_random_histories_answer_every_question_afterwards_and_heal(seed: 
             cloud.bad = set(chance.choice([[], names, chance.sample(names, 2), chance.sample(names, 1)]))
             cloud.hanging = set(chance.choice([[], [], chance.sample(names, 1)]))
 
-    async with batches(cloud) as asked:
+    async with batches(cloud) as made:
         await asyncio.gather(trouble(), *(caller() for _ in range(4)))
         cloud.bad, cloud.hanging = set(), set()
-        await asyncio.gather(*(asked.ask([node], STATE) for node in every))
-        assert states(await asked.ask(every, STATE)) == dict.fromkeys(names, "running")
-    assert (asked.aside, cloud.most_running <= 2) == (set(), True)
+        await asyncio.gather(*(made.ask([node], STATE) for node in every))
+        assert states(await made.ask(every, STATE)) == dict.fromkeys(names, "running")
+    assert (made.aside, cloud.most_running <= 2) == (set(), True)
