@@ -9,6 +9,8 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
+from tests.cloud.services import service_samples
+
 PROVIDERS = Path(__file__).parents[2] / "providers"
 
 
@@ -70,11 +72,4 @@ def node(name: str, provider_id: str = "", **more: Any) -> Any:
 
 def service(name: str = "web", **spec: Any) -> Any:
     """A Service as the API server has it."""
-    ports = [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080, "nodePort": 30080}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"},
-        "spec": {"type": "LoadBalancer", "ports": ports, "ipFamilies": ["IPv4"], **spec},
-        "status": {"loadBalancer": {}},
-    }
+    return service_samples.service(name, uid=f"uid-{name}", ipFamilies=["IPv4"], **spec)
