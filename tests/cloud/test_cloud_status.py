@@ -195,16 +195,19 @@ async def test_missing_right_to_list_nodes_is_said_and_nothing_is_decided_withou
 
 
 async def test_held_deletions_are_shown_and_released() -> None:
-    shown = Shown()
-    for name in "abcdefgh":
-        shown.world.cloud.add(name)
-        shown.world.api.put(node(name, ready=name not in "abc", provider_id=f"sim://{name}"))
+    shown, metrics = Shown(), Metrics("")
+    shown.reports.export(metrics)
+    shown.world.add(*"abc", ready=False)
+    shown.world.add(*"defgh")
     shown.world.cloud.terminate("a", "b", "c")
-    async with shown.running(55) as reports:
+    async with shown.running(15) as reports:
+        assert reports.conditions()["deletions"] == (True, ""), "nothing is held before it is confirmed"
+        await asyncio.sleep(40)
         assert reports.conditions()["deletions"] == (
             True,
             "held: a, b, c; `hookrunner cloud release` lets them go",
         )
+        assert b"\ncloud_node_deletes_held 3\n" in metrics.exposition()
         assert [(one.confirmations, one.held) for one in reports.dump().deletions] == [(6, True)] * 3
         assert reports.release() == ["a", "b", "c"]
         await asyncio.sleep(60)
