@@ -164,8 +164,7 @@ async def test_missing_right_to_list_services_is_said_and_holds_up_no_node() -> 
     shown = Shown(keeps_balancers=True)
     cluster = shown.world.api.cluster
     cluster.forbidden.add("Service")
-    shown.world.cloud.add("a")
-    shown.world.api.put(new_node("a"))
+    shown.world.register("a")
     shown.world.api.put(service())
     async with shown.running() as reports:
         assert reports.conditions()["watches"] == (False, "Services: forbidden: Service")
@@ -181,8 +180,7 @@ async def test_missing_right_to_list_nodes_is_said_and_nothing_is_decided_withou
     shown = Shown(keeps_balancers=True)
     cluster = shown.world.api.cluster
     cluster.forbidden.add("Node")
-    shown.world.cloud.add("a")
-    shown.world.api.put(new_node("a"))
+    shown.world.register("a")
     shown.world.api.put(service())
     async with shown.running() as reports:
         assert reports.conditions()["watches"] == (False, "Nodes: forbidden: Node")
@@ -259,8 +257,7 @@ async def test_calls_are_shown_with_their_codes() -> None:
 async def test_gauges_are_read_at_the_scrape() -> None:
     shown, metrics = Shown(), Metrics()
     shown.reports.export(metrics)
-    shown.world.cloud.add("a")
-    shown.world.api.put(new_node("a"))
+    shown.world.register("a")
     shown.calls.paused_until = 7.0
     async with shown.running():
         text = metrics.exposition().decode()
