@@ -10,18 +10,19 @@ OPEN: Any = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 def definition(group: str, kind: str, *versions: str, schema: JSON = OPEN, **spec: JSON) -> Any:
     """A CustomResourceDefinition of a namespaced kind, whose plural is the kind with an `s`. Objects are stored as the
-    first of the versions, all of which have this schema. `spec` are more fields, or others, of its spec."""
-    plural = f"{kind.lower()}s"
+    first of the versions, all of which have this schema. `spec` are more fields, or others, of its spec: `names` has
+    the plural, too."""
+    names = {"kind": kind, "plural": f"{kind.lower()}s"}
     each = [
         {"name": name, "served": True, "storage": name == versions[0], "schema": {"openAPIV3Schema": schema}}
         for name in versions
     ]
-    whole = {"group": group, "scope": "Namespaced", "names": {"kind": kind, "plural": plural}, "versions": each}
+    whole: Any = {"group": group, "scope": "Namespaced", "names": names, "versions": each} | spec
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": whole | spec,
+        "metadata": {"name": f"{whole['names']['plural']}.{group}"},
+        "spec": whole,
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.objects import definition
 from tests.kubesandbox.conftest import Client
 
 HUGE = ("9" * 5000, "9" * 5000 + "%", "9" * 30, "²", "²%", "٣", "٣%", "1e" + "9" * 5000, "-" + "9" * 5000)
@@ -20,15 +21,13 @@ def workload(**strategy: Any) -> Any:
     }
 
 
-def definition(pattern: str, column: str) -> Any:
+def box_definition(pattern: str, column: str) -> Any:
     """A CustomResourceDefinition with a printer column."""
     text = {"type": "string", "pattern": pattern}
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"text": text}}}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    version |= {"additionalPrinterColumns": [{"name": "c", "type": "string", "jsonPath": column}]}
-    names = {"plural": "boxes", "kind": "Box"}
-    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
-    return {"metadata": {"name": "boxes.example.com"}, "spec": spec}
+    made = definition("example.com", "Box", "v1", schema=schema, names={"plural": "boxes", "kind": "Box"})
+    made["spec"]["versions"][0]["additionalPrinterColumns"] = [{"name": "c", "type": "string", "jsonPath": column}]
+    return made
 
 
 def bodies(text: str) -> dict[str, Any]:
@@ -48,9 +47,9 @@ def bodies(text: str) -> dict[str, Any]:
         f"{apps}/daemonsets": workload(updateStrategy=rolling),
         "/api/v1/namespaces/default/pods": {"metadata": {"generateName": "x"}, "spec": {"containers": [container]}},
         "/apis/batch/v1/namespaces/default/cronjobs": {"metadata": {"generateName": "x"}, "spec": cron},
-        things: definition(f"a{{{text}}}|b{{1,{text}}}", ".spec.text"),
-        f"{things}?dryRun=All": definition("a", f".spec.a[{text}]"),
-        f"{things}?dryRun=All&pretty=0": definition("a", f".spec.a[0:{text}:{text}]"),
+        things: box_definition(f"a{{{text}}}|b{{1,{text}}}", ".spec.text"),
+        f"{things}?dryRun=All": box_definition("a", f".spec.a[{text}]"),
+        f"{things}?dryRun=All&pretty=0": box_definition("a", f".spec.a[0:{text}:{text}]"),
     }
 
 
@@ -74,7 +73,7 @@ async def test_in_a_patch_or_a_selector_they_are_no_bug(client: Client, text: st
 
 async def test_a_table_with_a_huge_index_is_empty_there(client: Client) -> None:
     await client.create(
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition("a", f".spec.a[{HUGE[0]}]")
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", box_definition("a", f".spec.a[{HUGE[0]}]")
     )
     boxes = "/apis/example.com/v1/namespaces/default/boxes"
     await client.create(boxes, {"apiVersion": "example.com/v1", "kind": "Box", "metadata": {"name": "b"}})

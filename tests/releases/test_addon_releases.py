@@ -12,6 +12,7 @@ from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import ObjectDrift
 from hookrunner.releases.records.record import ADDON, CHECKSUM, DIGEST, VERSION, RevisionStatus, new_record
 from hookrunner.releases.releases import Releases
+from tests.fakes.objects import definition
 from tests.releases.wants import ADDON_OPTIONS as OPTIONS
 from tests.releases.wants import ADDON_OWNER as OWNER
 from tests.releases.wants import addon, configmap
@@ -19,18 +20,7 @@ from tests.releases.world import MAPS, World, ignore, started
 
 A, B = configmap("a", x="1"), configmap("b", x="1")
 BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "data": {"not a key": "x"}}
-SCHEMA = {"openAPIV3Schema": {"type": "object"}}
-DEFINITION = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "tests.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"kind": "Test", "plural": "tests"},
-        "versions": [{"name": "v1", "served": True, "storage": True, "schema": SCHEMA}],
-    },
-}
+DEFINITION = definition("example.com", "Test", "v1")
 
 
 async def test_objects_have_marks_that_no_manifest_has(releases: Releases, world: World) -> None:

@@ -13,7 +13,7 @@ from hookrunner.testing.display import patch_document
 from hookrunner.testing.effects import compute_effects
 from hookrunner.testing.results import Effects
 from tests.fakes.cluster import namespace
-from tests.fakes.objects import config_map, with_uid
+from tests.fakes.objects import config_map, definition, with_uid
 
 A, B = with_uid(config_map("a", x="1")), config_map("b", x="2")
 MOUSE = {"apiVersion": "zoo.io/v1", "kind": "Mouse", "metadata": {"name": "m", "namespace": "z"}, "spec": {"tail": 1}}
@@ -124,21 +124,10 @@ async def test_an_undefined_custom_kind_takes_any_fields(tools: Bench) -> None:
 
 async def test_given_definition_validates_its_kind(tools: Bench) -> None:
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"tail": {"type": "integer"}}}}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "mice.zoo.io"},
-        "spec": {
-            "group": "zoo.io",
-            "scope": "Namespaced",
-            "names": {"kind": "Mouse", "plural": "mice", "singular": "mouse", "listKind": "MouseList"},
-            "versions": [version],
-            "conversion": {"strategy": "None"},
-        },
-    }
+    names = {"kind": "Mouse", "plural": "mice", "singular": "mouse", "listKind": "MouseList"}
+    mice = definition("zoo.io", "Mouse", "v1", schema=schema, names=names, conversion={"strategy": "None"})
     target = {"operation": "MergePatch", "kind": "mice", "namespace": "z", "name": "m"}
-    found = await done(tools, [MOUSE, definition], target | {"mergePatch": {"spec": {"tail": "long"}}})
+    found = await done(tools, [MOUSE, mice], target | {"mergePatch": {"spec": {"tail": "long"}}})
     assert "spec.tail: Invalid value" in found.refusal
 
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from tests.fakes.objects import OPEN
 from tests.kubesandbox.contract.api import Api, until
-from tests.kubesandbox.contract.objects import FREE, CustomKind, at, crd
+from tests.kubesandbox.contract.objects import CustomKind, at, crd
 from tests.kubesandbox.contract.webhook import JSON, Decides, Raw, Webhook
 
 SCALE = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
 BELOW: JSON = {"status": {}, "scale": SCALE}
 
 
-def version(name: str, schema: JSON = FREE, *, stored: bool = False) -> JSON:
+def version(name: str, schema: JSON = OPEN, *, stored: bool = False) -> JSON:
     return {
         "name": name,
         "served": True,

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from tests.fakes.objects import OPEN, definition
+
 JSON = dict[str, Any]
 
 GROUPS = {
@@ -81,20 +83,9 @@ class CustomKind:
         return {"apiVersion": f"{self.group}/{version}", "kind": self.kind, "metadata": meta, **content}
 
 
-FREE: JSON = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-"""A schema that takes any object."""
-
-
-def crd(group: str, plural: str, schema: object = None, **spec: Any) -> JSON:
+def crd(group: str, plural: str, schema: Any = None, **spec: Any) -> JSON:
     """A namespaced CustomResourceDefinition with one version, v1, of that schema, unless `spec` says otherwise."""
     kind = plural.title().removesuffix("s")
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema or FREE}}
     names = {"plural": plural, "singular": plural.removesuffix("s"), "kind": kind, "listKind": f"{kind}List"}
-    whole = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]} | spec
-    api = "apiextensions.k8s.io/v1"
-    return {
-        "apiVersion": api,
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": whole,
-    }
+    made: JSON = definition(group, kind, "v1", schema=schema or OPEN, **{"names": names} | spec)
+    return made

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.objects import definition
 from tests.kubesandbox.contract.admission import CONFIG_MAPS, Case
-from tests.kubesandbox.contract.objects import FREE, at, config_map
+from tests.kubesandbox.contract.objects import at, config_map
 from tests.kubesandbox.contract.webhook import JSON, patching
 
 MERGE = "application/merge-patch+json"
@@ -171,10 +172,7 @@ def test_a_condition_that_cannot_be_read_is_refused(case: Case, expression: str)
 # ── versions ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-VERSIONS = [
-    {"name": name, "served": True, "storage": name == "v1", "schema": {"openAPIV3Schema": FREE}}
-    for name in ("v1", "v2", "v3")
-]
+VERSIONS = definition("", "", "v1", "v2", "v3")["spec"]["versions"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pytest
 
@@ -14,23 +13,7 @@ from kubesandbox.store import Key, Store, Stored
 from kubesandbox.verbs.api import Api
 from kubesandbox.verbs.bodies import Body
 from kubesandbox.verbs.rules import DEFINITIONS
-
-
-def definition(plural: str, kind: str, group: str = "pets.test") -> dict[str, Any]:
-    """A definition with one version."""
-    schema = {"openAPIV3Schema": {"type": "object"}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "names": {"plural": plural, "kind": kind},
-            "scope": "Namespaced",
-            "versions": [version],
-        },
-    }
+from tests.fakes.objects import definition
 
 
 @dataclass(frozen=True)
@@ -47,7 +30,7 @@ class Definitions:
 
     def create(self, plural: str, kind: str, group: str = "pets.test") -> None:
         """Create a definition, and let the controller react."""
-        body = Body(definition(plural, kind, group))
+        body = Body(definition(group, kind, "v1", names={"plural": plural, "kind": kind}))
         self._react(lambda of, place: self.api.create(of, place, WriteParameters(), body))
 
     def delete(self, name: str) -> None:

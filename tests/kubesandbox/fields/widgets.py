@@ -5,6 +5,7 @@ from typing import Any
 from kubesandbox.kinds import Kind, Subresource
 from kubetypes.json_values import JSON
 from kubetypes.openapi.schemas import Schema
+from tests.fakes import objects
 
 TEXT: dict[str, Any] = {"type": "string"}
 INNER: dict[str, Any] = {
@@ -77,30 +78,21 @@ STATUS: dict[str, Any] = {
 
 def definition(group: str) -> JSON:
     """The CustomResourceDefinition: versions v1 and v2 (where `list` is a set)."""
-    schema = {"type": "object", "properties": {"spec": SPEC, "status": STATUS}}
     properties = SPEC["properties"]
     newer = {**SPEC, "properties": {**properties, "list": properties["set"]}}
     scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"widgets.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-            "versions": [
-                {
-                    "name": name,
-                    "served": True,
-                    "storage": name == "v1",
-                    "subresources": {"status": {}, "scale": scale},
-                    "schema": {"openAPIV3Schema": {**schema, "properties": {"spec": spec, "status": STATUS}}},
-                }
-                for name, spec in (("v1", SPEC), ("v2", newer))
-            ],
-        },
-    }
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    versions = [
+        {
+            "name": name,
+            "served": True,
+            "storage": name == "v1",
+            "subresources": {"status": {}, "scale": scale},
+            "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": STATUS}}},
+        }
+        for name, spec in (("v1", SPEC), ("v2", newer))
+    ]
+    return objects.definition(group, "Widget", names=names, versions=versions)
 
 
 def widget_kind(group: str, version: str = "v1") -> Kind:

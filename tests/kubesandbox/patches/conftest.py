@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.objects import definition
 from tests.kubesandbox.oracle import Oracle
 
 ANYTHING = {"type": "object", "properties": {"spec": {"x-kubernetes-preserve-unknown-fields": True}}}
@@ -37,21 +38,9 @@ class Anything:
 def anything(oracle: Oracle) -> Iterator[Anything]:
     """Made once; its definition goes at the end."""
     group = f"{oracle.unique('anything')}.hookrunner.io"
-    oracle.made(DEFINITIONS, definition(group))
+    oracle.made(DEFINITIONS, definition(group, "Anything", "v1", schema=ANYTHING))
     path = f"/apis/{group}/v1/{{ns}}/anythings"
     oracle.until(lambda: oracle.ask("GET", path)[0] == 200)
     made = oracle.made(path, {"apiVersion": f"{group}/v1", "kind": "Anything", "metadata": {"name": "one"}})
     yield Anything(oracle, f"{path}/one", made)
     oracle.remove(f"{DEFINITIONS}/anythings.{group}")
-
-
-def definition(group: str) -> dict[str, Any]:
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": ANYTHING}}
-    names = {"kind": "Anything", "plural": "anythings"}
-    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"anythings.{group}"},
-        "spec": spec,
-    }

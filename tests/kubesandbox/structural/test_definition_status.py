@@ -5,6 +5,7 @@ Level: control plane."""
 from typing import Any
 
 from kubesandbox.structural.definitions import definition, definition_status
+from tests.fakes import objects
 from tests.kubesandbox.oracle import Oracle
 from tests.kubesandbox.structural.widgets import CRDS, Raw
 from tests.tables import each
@@ -23,13 +24,7 @@ SECOND: list[Raw] = [
 
 
 def _definition(said: Raw, group: str) -> Raw:
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{said['plural']}.{group}"},
-        "spec": {"group": group, "scope": "Cluster", "names": said, "versions": [version]},
-    }
+    return objects.definition(group, said["kind"], "v1", schema={"type": "object"}, scope="Cluster", names=said)
 
 
 def _plain(status: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from kubesandbox.status import Cause, Refused
 from kubesandbox.structural import defaults, prune, validate
 from kubetypes.openapi.schemas import Schema
+from tests.fakes import objects
 from tests.kubesandbox.oracle import Oracle
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -37,14 +38,10 @@ def said(answer: Raw) -> Causes:
 
 def definition(schema: Raw, group: str = "widgets.structural.test", **version: Any) -> Raw:
     """A definition of cluster-scoped Widgets in one version."""
-    only = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     names = {"plural": "widgets", "kind": "Widget"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"widgets.{group}"},
-        "spec": {"group": group, "scope": "Cluster", "names": names, "versions": [only | version]},
-    }
+    made = objects.definition(group, "Widget", "v1", schema=schema, scope="Cluster", names=names)
+    made["spec"]["versions"][0] |= version
+    return made
 
 
 def with_fields(**fields: Raw) -> Raw:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tests.fakes import objects
 from tests.kubesandbox.conftest import Client
-from tests.kubesandbox.contract.objects import FREE, crd
 from tests.kubesandbox.contract.webhook import JSON, Webhook
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/{}webhookconfigurations"
@@ -33,14 +33,12 @@ async def configure(client: Client, kind: str, webhook: Webhook, **hook: Any) ->
     return answer
 
 
-def definition(webhook: Webhook, stored: str = "v1", *versions: str) -> JSON:
-    """Cats in several versions, converted at `/convert`."""
-    names = versions or ("v1", "v2")
-    made = [
-        {"name": name, "served": True, "storage": name == stored, "schema": {"openAPIV3Schema": FREE}} for name in names
-    ]
+def definition(webhook: Webhook) -> JSON:
+    """Cats in two versions, converted at `/convert`."""
     client = {"clientConfig": webhook.client("/convert"), "conversionReviewVersions": ["v1"]}
-    return crd(GROUP, "cats", versions=made, conversion={"strategy": "Webhook", "webhook": client})
+    conversion = {"strategy": "Webhook", "webhook": client}
+    made: JSON = objects.definition(GROUP, "Cat", "v1", "v2", conversion=conversion)
+    return made
 
 
 def cat(name: str = "tom", version: str = "v1", **spec: Any) -> JSON:

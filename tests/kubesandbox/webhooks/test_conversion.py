@@ -73,7 +73,7 @@ async def test_what_is_stored_is_read_by_the_storage_version_of_its_time(client:
 async def test_controllers_need_no_webhook(client: Client, webhook: Webhook) -> None:
     """A definition goes with all of its objects, though no webhook converts them; one waits for its dependents
     first."""
-    await client.create(DEFINITIONS, definition(webhook, "v1", "v1", "v2"))
+    await client.create(DEFINITIONS, definition(webhook))
     await client.create(V1, cat())
     held = cat("held")
     held["metadata"]["finalizers"] = ["foregroundDeletion"]
