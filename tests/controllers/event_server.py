@@ -1,8 +1,6 @@
 """An API server for Events: it remembers what it is sent, may refuse, and may be slow."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, cast
 
 import orjson
@@ -37,15 +35,3 @@ class EventServer:
     @property
     def methods(self) -> list[str]:
         return [call.method for call in self.calls]
-
-
-def running(run: Callable[[], Awaitable[None]]) -> AbstractAsyncContextManager[None]:
-    """Something that runs until the end of the `with`."""
-
-    @asynccontextmanager
-    async def run_beside() -> Any:
-        task = asyncio.ensure_future(run())
-        yield
-        task.cancel()
-
-    return run_beside()

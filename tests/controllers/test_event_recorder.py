@@ -10,8 +10,9 @@ from hookrunner.controllers import event_recorder
 from hookrunner.controllers.event_recorder import EventPace, EventRecorder, EventSource, ObjectEvent, StateEvent
 from hookrunner.errors import Denied, NotFound
 from hookrunner.model.resources import ObjectReference
-from tests.controllers.event_server import EventServer, running
+from tests.controllers.event_server import EventServer
 from tests.fakes.clocks import awkward, run_watched
+from tests.fakes.cluster import running
 
 NODE = ObjectReference("v1", "Node", "", "worker-1", "u-1")
 SERVICE = ObjectReference("v1", "Service", "shop", "web", "u-2")
@@ -38,7 +39,7 @@ async def services(recorder: EventRecorder) -> EventSource:
 async def test_event_is_written_at_once_and_names_object_and_source(
     server: EventServer, recorder: EventRecorder
 ) -> None:
-    async with running(recorder.write):
+    async with running(recorder.write()):
         recorder.source("cloud-node-controller").record(NODE, SYNCED)
         await asyncio.sleep(0.1)
     (call,) = server.calls
@@ -64,7 +65,7 @@ async def test_event_is_written_at_once_and_names_object_and_source(
 async def test_event_of_an_object_with_a_namespace_is_in_it(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
-    async with running(recorder.write):
+    async with running(recorder.write()):
         services.record(SERVICE, FAILED)
         await asyncio.sleep(0.1)
     (call,) = server.calls
@@ -76,7 +77,7 @@ async def test_event_of_an_object_with_a_namespace_is_in_it(
 async def test_repetitions_are_counted_once_a_minute(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
-    async with running(recorder.write):
+    async with running(recorder.write()):
         for _ in range(13):
             services.record(SERVICE, FAILED)
             await asyncio.sleep(5)
@@ -89,7 +90,7 @@ async def test_repetitions_are_counted_once_a_minute(
 async def test_what_happens_between_the_same_events_does_not_end_their_count(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
-    async with running(recorder.write):
+    async with running(recorder.write()):
         for _ in range(3):
             services.record(SERVICE, replace(FAILED, reason="EnsuringLoadBalancer", message="Ensuring"))
             services.record(SERVICE, FAILED)
@@ -101,7 +102,7 @@ async def test_what_happens_between_the_same_events_does_not_end_their_count(
 async def test_each_object_source_reason_and_message_is_an_event_of_its_own(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
-    async with running(recorder.write):
+    async with running(recorder.write()):
         services.record(SERVICE, FAILED)
         services.record(replace(SERVICE, uid="u-3"), FAILED)
         recorder.source("route_controller").record(SERVICE, FAILED)
@@ -119,7 +120,7 @@ async def test_each_object_source_reason_and_message_is_an_event_of_its_own(
 async def test_deleted_event_is_written_again(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
-    async with running(recorder.write):
+    async with running(recorder.write()):
         services.record(SERVICE, FAILED)
         await asyncio.sleep(100)
         server.error = NotFound(404, "NotFound", "")
@@ -132,7 +133,7 @@ async def test_deleted_event_is_written_again(
 async def test_repetition_after_more_than_an_hour_is_a_new_event(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
-    async with running(recorder.write):
+    async with running(recorder.write()):
         for _ in range(2):
             services.record(SERVICE, FAILED)
             await asyncio.sleep(3601)
@@ -144,7 +145,7 @@ async def test_repetition_after_more_than_an_hour_is_a_new_event(
 @pytest.mark.looptime
 async def test_messages_are_one_line_of_bounded_length(server: EventServer) -> None:
     recorder = EventRecorder(server.client, EventPace(gathered=1.0))
-    async with running(recorder.write):
+    async with running(recorder.write()):
         for number in range(100):
             recorder.record(SERVICE, "x", replace(FAILED, message=f"port {number}:\nis taken\nby another"))
         await asyncio.sleep(2)
@@ -156,7 +157,7 @@ async def test_messages_are_one_line_of_bounded_length(server: EventServer) -> N
 @pytest.mark.looptime
 async def test_message_is_one_line_that_no_terminal_obeys_without_what_is_masked(server: EventServer) -> None:
     recorder = EventRecorder(server.client, mask=lambda text: text.replace("hunter22", "***"))
-    async with running(recorder.write):
+    async with running(recorder.write()):
         recorder.record(NODE, "x", ObjectEvent("Failed", "a\r\n\x1b[2Jhunter22\u202e" + "b" * 1002 + " hunter22"))
         await asyncio.sleep(1)
     message = server.bodies[0]["message"]
@@ -168,7 +169,7 @@ async def test_message_is_one_line_that_no_terminal_obeys_without_what_is_masked
 async def test_what_is_recorded_during_a_slow_write_is_written_after_it() -> None:
     server = EventServer(seconds=5.0)
     recorder = EventRecorder(server.client)
-    async with running(recorder.write):
+    async with running(recorder.write()):
         recorder.record(SERVICE, "x", FAILED)
         await asyncio.sleep(1)
         recorder.record(SERVICE, "x", replace(FAILED, message="something else"))
@@ -192,7 +193,7 @@ async def test_missing_rights_are_logged_once_and_fail_nothing(
     server: EventServer, recorder: EventRecorder, services: EventSource, capfd: pytest.CaptureFixture[str]
 ) -> None:
     server.error = Denied(403, "Forbidden", "events is forbidden")
-    async with running(recorder.write):
+    async with running(recorder.write()):
         for number in range(3):
             services.record(SERVICE, replace(FAILED, message=str(number)))
             await asyncio.sleep(20)
@@ -206,7 +207,7 @@ async def test_missing_rights_are_logged_once_and_fail_nothing(
 
 @pytest.mark.looptime
 async def test_name_of_an_event_fits_also_for_the_longest_name(server: EventServer, recorder: EventRecorder) -> None:
-    async with running(recorder.write):
+    async with running(recorder.write()):
         recorder.record(replace(NODE, name="n" * 253), "x", SYNCED)
         await asyncio.sleep(1)
     assert len(server.bodies[0]["metadata"]["name"]) == 253
@@ -224,7 +225,7 @@ def test_an_event_is_written_where_the_timer_is_early() -> None:
     async def twice() -> None:
         server = EventServer()
         recorder = EventRecorder(server.client, EventPace(gathered=1.0))
-        async with running(recorder.write):
+        async with running(recorder.write()):
             for _ in range(2):
                 recorder.record(NODE, "x", SYNCED)
                 await asyncio.sleep(100)
@@ -237,7 +238,7 @@ def test_an_event_is_written_where_the_timer_is_early() -> None:
 async def test_state_replaces_what_is_not_written_yet(server: EventServer) -> None:
     recorder = EventRecorder(server.client, EventPace(gathered=1.0))
     source = recorder.source("hookrunner")
-    async with running(recorder.write):
+    async with running(recorder.write()):
         for message in ("1.14.2 works", "1.14.6 works", "1.14.6 works"):
             source.record(NODE, StateEvent("Healthy", message, is_warning=False))
         await asyncio.sleep(2)

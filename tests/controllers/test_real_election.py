@@ -21,6 +21,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.model.resources import Resource
 from tests.controlplane.cluster import Cluster
+from tests.fakes.cluster import running
 from tests.faults.exchange import Request
 from tests.faults.proxy import Proxy
 from tests.flows.waiting import until
@@ -62,12 +63,8 @@ async def replica(kubeconfig: Path, namespace: str, identity: str, times: LeaseT
         requests = Requests(Metrics())
         async with FencedClient(credentials_of(kubeconfig), requests, lambda: elector.is_leader) as client:
             made = Replica(elector, client, ObjectRef(MAPS, namespace, "journal"))
-            running = asyncio.create_task(elector.run(made.lead))
-            try:
+            async with running(elector.run(made.lead)):
                 yield made
-            finally:
-                running.cancel()
-                await asyncio.gather(running, return_exceptions=True)
 
 
 async def read_spec(client: Client, namespace: str) -> Any:

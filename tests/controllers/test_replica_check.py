@@ -12,7 +12,7 @@ from hookrunner import log
 from hookrunner.controllers.replica_check import PAUSE, OwnPod, ReplicaCheck
 from hookrunner.errors import Denied, KubeError, NotFound, Unreachable
 from hookrunner.kube.client import Client
-from tests.controllers.event_server import running
+from tests.fakes.cluster import running
 from tests.tables import each
 
 POD = OwnPod("ops", "hookrunner-7d9-x")
@@ -60,7 +60,7 @@ def errors(tmp_path: Path) -> Iterator[Path]:
 async def test_a_scaled_deployment_is_reported_once_and_until_it_is_scaled_down(errors: Path) -> None:
     workloads = Workloads(replicas=2)
     check = workloads.check()
-    async with running(check.run):
+    async with running(check.run()):
         await asyncio.sleep(1)
         ready, message = check.conditions()["replicas"]
         assert ready
@@ -76,7 +76,7 @@ async def test_a_scaled_deployment_is_reported_once_and_until_it_is_scaled_down(
 async def test_what_a_setting_asks_for_is_reported_again_after_scaling_down() -> None:
     workloads = Workloads(replicas=2)
     check = workloads.check(asked=True)
-    async with running(check.run):
+    async with running(check.run()):
         await asyncio.sleep(1)
         assert "2 replicas" in check.conditions()["replicas"][1]
         workloads.deployment["spec"] = {}
@@ -89,7 +89,7 @@ async def test_one_replica_is_no_problem_also_while_it_is_replaced() -> None:
     workloads = Workloads()
     workloads.deployment["status"] = {"replicas": 2}
     check = workloads.check()
-    async with running(check.run):
+    async with running(check.run()):
         await asyncio.sleep(1)
         assert check.conditions() == {}
 
@@ -98,7 +98,7 @@ async def test_one_replica_is_no_problem_also_while_it_is_replaced() -> None:
 async def test_an_outage_is_waited_for_and_a_missing_right_ends_it() -> None:
     workloads = Workloads(replicas=3)
     check, workloads.error = workloads.check(), Unreachable("no answer")
-    async with running(check.run):
+    async with running(check.run()):
         await asyncio.sleep(1)
         workloads.error = None
         await asyncio.sleep(PAUSE)

@@ -11,7 +11,8 @@ from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents, Grace
 from hookrunner.convergence.events import GATHERED, PACE, EventWriter, Notice, Notices
 from hookrunner.model.resources import ObjectReference
-from tests.controllers.event_server import EventServer, running
+from tests.controllers.event_server import EventServer
+from tests.fakes.cluster import running
 
 FAILED = Notice("a", "ModuleFailed", "a: no such kind")
 
@@ -21,7 +22,7 @@ async def posting(server: EventServer, notices: Notices) -> AsyncIterator[None]:
     place = ("ops", "hookrunner")
     config = ConfigObject(server, None, "ConfigMap", place, Grace(0.0))  # type: ignore[arg-type]  # asked for nothing
     config.contents = Contents({}, "7", "u-1")
-    async with running(EventWriter(EventRecorder(server.client, PACE), notices, config).post):
+    async with running(EventWriter(EventRecorder(server.client, PACE), notices, config).post()):
         yield
 
 

@@ -24,6 +24,7 @@ from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
 from tests.controlplane.cluster import Cluster
+from tests.fakes.cluster import running
 from tests.fakes.objects import definition
 from tests.kube.real import client_of
 
@@ -81,10 +82,8 @@ class Installation:
         """As long as the program runs: changes of other clients are repaired."""
         async with self._registrar(kubeconfig or self.cluster.kubeconfig) as (registrar, client):
             watches = Watches(client, Discovery(client), Metrics(""), 75)
-            keeping = asyncio.create_task(registrar.keep(watches))
-            yield
-            keeping.cancel()
-            await asyncio.wait({keeping})
+            async with running(registrar.keep(watches)):
+                yield
 
     @asynccontextmanager
     async def _registrar(self, kubeconfig: Path) -> AsyncIterator[tuple[Registrar, Client]]:

@@ -1,6 +1,7 @@
 """When a rollout is given up, and when the end of its time is noticed, in virtual time. Level: pure."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from hookrunner.model.addon_status import Installed, InstanceFacts, LastHealthy,
 from hookrunner.model.addons import CommonFields
 from hookrunner.model.unit_state import UnitState
 from tests.convergence.planners import INSTANCE
+from tests.fakes.cluster import running
 from tests.instances.living import GatedPlanner
 from tests.instances.samples import ADDON, instance
 
@@ -42,14 +44,19 @@ class Watched:
         self.woken.append((round(self._now()), unit))
 
 
+@pytest.fixture
+async def watched() -> AsyncIterator[Watched]:
+    watched = Watched()
+    async with running(watched.rollouts.keep()):
+        yield watched
+
+
 def live(name: str = INSTANCE.name) -> LiveUnit:
     planner: Any = GatedPlanner(addon=ADDON, instance=instance())
     return LiveUnit(ADDON, UnitState(replace(INSTANCE, name=name)), planner, InstanceSubject(planner, print))
 
 
-async def test_each_unit_is_woken_at_the_end_of_its_time_and_not_before() -> None:
-    watched = Watched()
-    keeping = asyncio.create_task(watched.rollouts.keep())
+async def test_each_unit_is_woken_at_the_end_of_its_time_and_not_before(watched: Watched) -> None:
     watched.rollouts.judge(live("late"), FACTS)
     await asyncio.sleep(1)
     watched.rollouts.judge(live("early"), replace(FACTS, fields=replace(FACTS.fields, timeout=30)))
@@ -57,22 +64,19 @@ async def test_each_unit_is_woken_at_the_end_of_its_time_and_not_before() -> Non
     watched.rollouts.judge(live("done"), replace(FACTS, last_healthy=LastHealthy("2.0.0", 2, "")))
     await asyncio.sleep(100)
     assert watched.woken == [(30, "early"), (60, "late")]
-    keeping.cancel()
 
 
-async def test_time_that_is_prolonged_counts() -> None:
-    watched, unit = Watched(), live()
-    keeping = asyncio.create_task(watched.rollouts.keep())
+async def test_time_that_is_prolonged_counts(watched: Watched) -> None:
+    unit = live()
     watched.rollouts.judge(unit, FACTS)
     await asyncio.sleep(10)
     watched.rollouts.judge(unit, replace(FACTS, fields=replace(FACTS.fields, timeout=90)))
     await asyncio.sleep(100)
     assert watched.woken == [(90, unit.unit)]
-    keeping.cancel()
 
 
-async def test_failed_rollout_is_given_up_once() -> None:
-    watched, unit = Watched(), live()
+async def test_failed_rollout_is_given_up_once(watched: Watched) -> None:
+    unit = live()
     for _ in range(3):
         watched.rollouts.judge(unit, replace(FACTS, objects=BROKEN))
     assert watched.requests == [(unit.unit, "Rollback")]
@@ -80,17 +84,16 @@ async def test_failed_rollout_is_given_up_once() -> None:
     assert (given_up.revision, given_up.reason) == (2, "Job a/b: it failed")
 
 
-async def test_rollout_under_way_is_left_alone() -> None:
-    watched, unit = Watched(), live()
+async def test_rollout_under_way_is_left_alone(watched: Watched) -> None:
+    unit = live()
     watched.rollouts.judge(unit, FACTS)
     watched.rollouts.judge(unit, replace(FACTS, objects=BROKEN, fields=CommonFields(timeout=60)))
     assert (watched.requests, unit.planner.given_up.revision) == ([], 0)
 
 
 @pytest.mark.parametrize("jump", [5 * 3600.0, -5 * 3600.0])
-async def test_wall_clock_that_is_set_makes_no_rollout_late_or_endless(jump: float) -> None:
-    watched, unit = Watched(), live()
-    keeping = asyncio.create_task(watched.rollouts.keep())
+async def test_wall_clock_that_is_set_makes_no_rollout_late_or_endless(watched: Watched, jump: float) -> None:
+    unit = live()
     watched.rollouts.judge(unit, FACTS)
     await asyncio.sleep(10)
     watched.jump = jump
@@ -100,12 +103,10 @@ async def test_wall_clock_that_is_set_makes_no_rollout_late_or_endless(jump: flo
     await asyncio.sleep(81)
     assert watched.woken == [(90, unit.unit)]
     assert watched.rollouts.judge(unit, facts).timed_out
-    keeping.cancel()
 
 
-async def test_next_rollout_is_measured_from_its_own_beginning() -> None:
-    watched, unit = Watched(), live()
-    keeping = asyncio.create_task(watched.rollouts.keep())
+async def test_next_rollout_is_measured_from_its_own_beginning(watched: Watched) -> None:
+    unit = live()
     watched.rollouts.judge(unit, FACTS)
     await asyncio.sleep(10)
     watched.jump = -3600.0
@@ -113,4 +114,3 @@ async def test_next_rollout_is_measured_from_its_own_beginning() -> None:
     assert not watched.rollouts.judge(unit, replace(FACTS, installed=third)).timed_out
     await asyncio.sleep(100)
     assert watched.woken == [(70, unit.unit)]
-    keeping.cancel()

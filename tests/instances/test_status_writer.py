@@ -14,6 +14,7 @@ from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, HookCondition, Installed, InstanceFacts
 from hookrunner.model.addons import Addon, Instance
+from tests.fakes.cluster import running
 from tests.instances.samples import ADDON, instance
 
 pytestmark = pytest.mark.looptime
@@ -65,9 +66,8 @@ class World:
 async def world() -> AsyncIterator[World]:
     server = Server()
     writer = StatusWriter(server)  # type: ignore[arg-type]  # it sends and reads metadata
-    posting = asyncio.create_task(writer.post())
-    yield World(server, writer)
-    posting.cancel()
+    async with running(writer.post()):
+        yield World(server, writer)
 
 
 async def test_first_status_is_applied_at_once_with_the_uid_of_its_object(world: World) -> None:

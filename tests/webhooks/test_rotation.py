@@ -12,6 +12,7 @@ from hookrunner.certificates.provided import LatestMaterial
 from hookrunner.errors import BadConfig
 from hookrunner.registration.registrar import SETTLE
 from hookrunner.webhooks.servers import Rotation
+from tests.fakes.cluster import running
 
 pytestmark = pytest.mark.looptime
 
@@ -68,10 +69,8 @@ async def server() -> AsyncIterator[Server]:
     rotation = Rotation(
         "admission", server.show, server.publish, lambda: server.start + asyncio.get_running_loop().time()
     )
-    following = asyncio.create_task(rotation.follow(LatestMaterial("a"), server.given()))
-    yield server
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
+    async with running(rotation.follow(LatestMaterial("a"), server.given())):
+        yield server
 
 
 async def test_missing_certificates_are_reported_with_the_reason() -> None:

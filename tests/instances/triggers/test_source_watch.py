@@ -10,7 +10,7 @@ from hookrunner.instances.triggers.source_watch import SETTLED, SourceWatch
 from hookrunner.packages.cluster_source import PACKAGE_LABEL
 from hookrunner.packages.source_locations import ClusterLocation
 from kubetypes.json_values import JSON
-from tests.fakes.cluster import FakeCluster
+from tests.fakes.cluster import FakeCluster, running
 from tests.fakes.objects import config_map
 from tests.instances.living import addon
 
@@ -48,9 +48,8 @@ async def watched() -> AsyncIterator[Watched]:
     watched = Watched()
     watched.cluster.put(channels("1"))
     watched.cluster.put(package("dns"))
-    listening = asyncio.create_task(watched.listen())
-    yield watched
-    listening.cancel()
+    async with running(watched.listen()):
+        yield watched
 
 
 def channels(text: str) -> JSON:
