@@ -2,5 +2,6 @@
 
 from tests.fakes.command_line import command, endpoint
 from tests.fakes.installation import installation
+from tests.sandboxes import sandbox
 
-__all__ = ["command", "endpoint", "installation"]
+__all__ = ["command", "endpoint", "installation", "sandbox"]

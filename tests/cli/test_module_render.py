@@ -1,7 +1,6 @@
 """`hookrunner module render`: of a running hookrunner, of files, and files compared with a cluster. Level: sandbox."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
@@ -83,13 +82,6 @@ def test_render_errors_are_reported(
     ended = command("module", "render", *words.split())
     assert (ended.code, ended.out) == (code, "")
     assert message in ended.err
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with serving(Options()) as sandbox:
-        yield sandbox
-    await all_closed()
 
 
 @pytest.mark.slow

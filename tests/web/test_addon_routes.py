@@ -16,7 +16,7 @@ from hookrunner.model.status import InstanceDump, ObjectDump, RevisionDump, Snap
 from hookrunner.web.debug import OverTcp, Parameters, Views, application
 from hookrunner.web.views.pages import DebugPages, Layer, View
 from kubetypes.json_values import JSON
-from tests.web.conftest import Browse
+from tests.web.conftest import Browse, Fetch
 
 PODS = SnapshotDump("pods", [Entry(ObjectKey("d", "Pod", "y"), b'{"a":1}', None)], {})
 DNS = Addon("dns", "dns", Path("/addons/dns"), Path("/addons"), AddonObject("DNS", "dnses"), "Names")
@@ -116,10 +116,8 @@ def app(pages: DebugPages | None = None, tcp: OverTcp | None = None) -> web.Appl
         ("/addon/net/versions", 500, "the source is down\n"),
     ],
 )
-async def test_instance_is_found_by_addon_name_and_namespace(browse: Browse, path: str, status: int, text: str) -> None:
-    async with browse(app()) as session:
-        answer = await session.get(path)
-        assert (answer.status, await answer.text()) == (status, text)
+async def test_instance_is_found_by_addon_name_and_namespace(fetch: Fetch, path: str, status: int, text: str) -> None:
+    assert await fetch(app(), path) == (status, text)
 
 
 async def test_list_has_addons_instances_and_rejected_directories(browse: Browse) -> None:
@@ -166,11 +164,9 @@ async def test_objects_are_shown_with_their_health(browse: Browse) -> None:
     ],
 )
 async def test_rollback_names_a_revision_or_takes_the_one_before(
-    browse: Browse, path: str, status: int, text: str
+    fetch: Fetch, path: str, status: int, text: str
 ) -> None:
-    async with browse(app()) as session:
-        answer = await session.post(path)
-        assert (answer.status, await answer.text()) == (status, text)
+    assert await fetch(app(), path, method="POST") == (status, text)
 
 
 async def test_values_of_instances_are_withheld_over_tcp_where_there_is_a_secret(browse: Browse) -> None:

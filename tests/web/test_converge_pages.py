@@ -5,7 +5,7 @@ from aiohttp import web
 
 from hookrunner.model.status import Condition, ConvergeDump
 from hookrunner.web.server import Pages, application
-from tests.web.conftest import Browse
+from tests.web.conftest import Browse, Fetch
 
 NOT_STARTED = ConvergeDump()
 STARTED = ConvergeDump(begun=True, tasks=12)
@@ -60,15 +60,13 @@ async def test_readiness_json_names_parked_modules(browse: Browse, path: str, ac
 
 
 @pytest.mark.parametrize("path", ["/readyz", "/readyz?output=text"])
-async def test_unready_conditions_after_the_converge_are_named(browse: Browse, path: str) -> None:
-    async with browse(app(WAITING, READY, UNREADY)) as session:
-        answer = await session.get(path)
-        assert (answer.status, await answer.text()) == (
-            503,
-            "[-]watches since 1970-01-01T00:00:00Z: g.sh: pods: forbidden\n"
-            "[+]converge since 1970-01-01T00:00:00Z: Startup converge done.\n"
-            "not ready\n",
-        )
+async def test_unready_conditions_after_the_converge_are_named(fetch: Fetch, path: str) -> None:
+    assert await fetch(app(WAITING, READY, UNREADY), path) == (
+        503,
+        "[-]watches since 1970-01-01T00:00:00Z: g.sh: pods: forbidden\n"
+        "[+]converge since 1970-01-01T00:00:00Z: Startup converge done.\n"
+        "not ready\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,6 @@
 
 Level: pure."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-
-import aiohttp
 import pytest
 import yaml
 from aiohttp import web
@@ -14,8 +10,7 @@ from hookrunner.model.contexts import Entry
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import QueueDump, SnapshotDump
 from hookrunner.web.debug import Parameter, Parameters, Views, application
-
-Browse = Callable[[web.Application], AbstractAsyncContextManager[aiohttp.ClientSession]]
+from tests.web.conftest import Browse, Fetch
 
 DURATION = "it has to look like 30s, 10m or 1h30m"
 MAIN = QueueDump("main", "run first task", ((1, "HookRun:main:kubernetes:a.sh:pods"),))
@@ -113,13 +108,12 @@ async def test_errors_are_one_line_of_text(browse: Browse, path: str, status: in
         assert (answer.status, answer.content_type, await answer.text()) == (status, "text/plain", text)
 
 
-async def test_failing_view_is_a_500_with_the_reason(browse: Browse) -> None:
+async def test_failing_view_is_a_500_with_the_reason(fetch: Fetch) -> None:
     def broken() -> list[str]:
         raise RuntimeError("no hooks yet")
 
-    async with browse(application(Views(list, broken, lambda _name: None, Parameters([])))) as session:
-        answer = await session.get("/hook/list.json")
-        assert (answer.status, await answer.text()) == (500, "internal error, see the log: no hooks yet\n")
+    failing = application(Views(list, broken, lambda _name: None, Parameters([])))
+    assert await fetch(failing, "/hook/list.json") == (500, "internal error, see the log: no hooks yet\n")
 
 
 async def test_parameter_is_set_and_listed(browse: Browse) -> None:

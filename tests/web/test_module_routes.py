@@ -13,7 +13,7 @@ from hookrunner.model.status import ModuleDump, RevisionDump, SnapshotDump
 from hookrunner.web.debug import Parameters, Views, application
 from hookrunner.web.views.pages import DebugPages, GraphForm, Layer
 from kubetypes.json_values import JSON
-from tests.web.conftest import Browse
+from tests.web.conftest import Browse, Fetch
 
 DNS = ModuleDump("node-dns", 10, "1.2", "on", "Static", "Ready", True, "", 3, 1.5, 2.5, ("d/Secret/s",))
 PODS = SnapshotDump("pods", [Entry(ObjectKey("d", "Pod", "y"), b'{"a":1}', None)], {})
@@ -115,10 +115,8 @@ def app(pages: DebugPages | None = None) -> web.Application:
         ("/graph?format=dot", "graph as dot\n"),
     ],
 )
-async def test_routes_and_formats(browse: Browse, path: str, text: str) -> None:
-    async with browse(app()) as session:
-        answer = await session.get(path)
-        assert (answer.status, await answer.text()) == (200, text)
+async def test_routes_and_formats(fetch: Fetch, path: str, text: str) -> None:
+    assert await fetch(app(), path) == (200, text)
 
 
 @pytest.mark.parametrize("form", ["", ".text", ".json"])
@@ -142,10 +140,8 @@ async def test_list_names_enabled_modules_and_describes_all(browse: Browse, form
         ("/module/node-dns/rollback", 405, "Method Not Allowed\n"),
     ],
 )
-async def test_module_errors_answer_with_error_codes(browse: Browse, path: str, status: int, text: str) -> None:
-    async with browse(app()) as session:
-        answer = await session.get(path)
-        assert (answer.status, await answer.text()) == (status, text)
+async def test_module_errors_answer_with_error_codes(fetch: Fetch, path: str, status: int, text: str) -> None:
+    assert await fetch(app(), path) == (status, text)
 
 
 @pytest.mark.parametrize(
@@ -157,10 +153,8 @@ async def test_module_errors_answer_with_error_codes(browse: Browse, path: str, 
         ("?revision=-1", 400, "'revision' parameter is invalid: '-1' is no number of a revision\n"),
     ],
 )
-async def test_rollback_restores_a_revision(browse: Browse, query: str, status: int, text: str) -> None:
-    async with browse(app()) as session:
-        answer = await session.post(f"/module/node-dns/rollback{query}")
-        assert (answer.status, await answer.text()) == (status, text)
+async def test_rollback_restores_a_revision(fetch: Fetch, query: str, status: int, text: str) -> None:
+    assert await fetch(app(), f"/module/node-dns/rollback{query}", method="POST") == (status, text)
 
 
 @pytest.mark.parametrize(
@@ -179,10 +173,8 @@ async def test_rollback_restores_a_revision(browse: Browse, query: str, status: 
         ("nope/adopt", 404, "unknown module nope\n"),
     ],
 )
-async def test_adopt_answers_with_the_adopted_objects(browse: Browse, path: str, status: int, text: str) -> None:
-    async with browse(app()) as session:
-        answer = await session.post(f"/module/{path}")
-        assert (answer.status, await answer.text()) == (status, text)
+async def test_adopt_answers_with_the_adopted_objects(fetch: Fetch, path: str, status: int, text: str) -> None:
+    assert await fetch(app(), f"/module/{path}", method="POST") == (status, text)
 
 
 @pytest.mark.parametrize("path", ["/module/list.json", "/global/values.json", "/module/a/render", "/graph"])

@@ -1,17 +1,14 @@
 """The public server, over a real socket: each page, and what readiness says to machines and to people. Level: pure."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Iterator, Sequence
 
-import aiohttp
 import pytest
 from aiohttp import web
 
 from hookrunner.model.status import Condition
 from hookrunner.web.server import SCRAPES, Pages, application
-
-Browse = Callable[[web.Application], AbstractAsyncContextManager[aiohttp.ClientSession]]
+from tests.web.conftest import Browse, Fetch
 
 READY = Condition("hooks", True, "", 0.0)
 WAITING = Condition("kubernetes", False, "no answer from https://10.0.0.1: connection refused", 1_750_000_000.0)
@@ -68,15 +65,13 @@ async def test_ready_means_that_every_condition_holds(browse: Browse) -> None:
     ("path", "accept"),
     [("/readyz?output=text", "*/*"), ("/readyz", "text/html,*/*;q=0.8"), ("/readyz?output=text", "application/json")],
 )
-async def test_readiness_text_lists_missing_conditions_first(browse: Browse, path: str, accept: str) -> None:
-    async with browse(app([READY, WAITING])) as session:
-        answer = await session.get(path, headers={"Accept": accept})
-        assert (answer.status, await answer.text()) == (
-            503,
-            "[-]kubernetes since 2025-06-15T15:06:40Z: no answer from https://10.0.0.1: connection refused\n"
-            "[+]hooks since 1970-01-01T00:00:00Z\n"
-            "not ready\n",
-        )
+async def test_readiness_text_lists_missing_conditions_first(fetch: Fetch, path: str, accept: str) -> None:
+    assert await fetch(app([READY, WAITING]), path, headers={"Accept": accept}) == (
+        503,
+        "[-]kubernetes since 2025-06-15T15:06:40Z: no answer from https://10.0.0.1: connection refused\n"
+        "[+]hooks since 1970-01-01T00:00:00Z\n"
+        "not ready\n",
+    )
 
 
 async def test_front_page_links_every_route_and_discovery_lists_them(browse: Browse) -> None:
