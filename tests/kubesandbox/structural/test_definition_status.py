@@ -24,7 +24,8 @@ SECOND: list[Raw] = [
 
 
 def _definition(said: Raw, group: str) -> Raw:
-    return objects.definition(group, said["kind"], "v1", schema={"type": "object"}, scope="Cluster", names=said)
+    made: Raw = objects.definition(group, said["kind"], "v1", schema={"type": "object"}, scope="Cluster", names=said)
+    return made
 
 
 def _plain(status: Any) -> Any:

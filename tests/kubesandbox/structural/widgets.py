@@ -39,7 +39,7 @@ def said(answer: Raw) -> Causes:
 def definition(schema: Raw, group: str = "widgets.structural.test", **version: Any) -> Raw:
     """A definition of cluster-scoped Widgets in one version."""
     names = {"plural": "widgets", "kind": "Widget"}
-    made = objects.definition(group, "Widget", "v1", schema=schema, scope="Cluster", names=names)
+    made: Raw = objects.definition(group, "Widget", "v1", schema=schema, scope="Cluster", names=names)
     made["spec"]["versions"][0] |= version
     return made
 
