@@ -13,13 +13,15 @@ builds the control plane. Bounds are far beyond what a busy machine makes of a t
 At its end the test is broken off by an exception, wherever it waits; a signal is the one way into a main thread that
 waits. It is a SystemExit: no other exception leaves a running event loop at once. It is raised again and again, because
 the end may hang too. If nothing can be raised, in a library in C for example, the process is ended some time later with
-the stacks of all threads; pytest-xdist then names the test and starts another worker.
+the stacks of all threads; pytest-xdist then names the test and starts another worker. What ends it is a thread, which
+stays for as many tests as it suits: to start one for each took a twentieth of the CPU time of all tests.
 """
 
 import faulthandler
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -34,9 +36,11 @@ USUAL, LONG, BUILDING, NIGHT = 120.0, 600.0, 2400.0, 7200.0
 AGAIN = 10.0
 """Seconds until the exception is raised once more."""
 HARD = 60.0
-"""Seconds from the bound until the process is ended."""
+"""Seconds from the bound until the process is ended; twice as many at most."""
 
 _stderr = -1
+_hard_end = 0.0
+"""When the process will be ended, as of time.monotonic(); 0 while nothing would end it."""
 
 
 class TooLong(SystemExit):
@@ -48,7 +52,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "bound(seconds): a test that takes longer than this hangs; tests/time_bounds.py")
     if _stderr < 0:
         _stderr = os.dup(2)  # the terminal's: while a test runs, descriptor 2 leads to a file
-        os.register_at_fork(before=faulthandler.cancel_dump_traceback_later)  # it is a thread
+        os.register_at_fork(before=_stop_hard_end)  # it is a thread
+
+
+def pytest_unconfigure() -> None:
+    _stop_hard_end()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -92,10 +100,24 @@ def _bounded(item: pytest.Item, phase: str, seconds: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
-    faulthandler.dump_traceback_later(seconds + HARD, exit=True, file=_stderr)
+    _start_hard_end(seconds + HARD)
     try:
         yield
     finally:
-        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _start_hard_end(seconds: float) -> None:
+    """End this process in so many seconds or, if that is arranged already, up to `HARD` later."""
+    global _hard_end
+    soonest = time.monotonic() + seconds
+    if not soonest <= _hard_end <= soonest + HARD:
+        faulthandler.dump_traceback_later(seconds + HARD, exit=True, file=_stderr)
+        _hard_end = soonest + HARD
+
+
+def _stop_hard_end() -> None:
+    global _hard_end
+    faulthandler.cancel_dump_traceback_later()
+    _hard_end = 0.0
