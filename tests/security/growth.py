@@ -5,7 +5,6 @@ that is worked through there: beyond it the document is refused, or the work is 
 """
 
 import asyncio
-import gc
 import json
 import time
 import tracemalloc
@@ -39,6 +38,7 @@ from hookrunner.values.schemas import schema_files
 from hookrunner.web import review_documents
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon, instance_of
+from tests.fakes.cost import cpu_seconds
 
 REFUSALS = (BadConfig, BadOutput, PackageError, RenderFailed)
 """A refusal is work, too."""
@@ -73,18 +73,6 @@ class Entry:
 def _done(work: Callable[[Any], object], document: Any) -> None:
     with suppress(*REFUSALS):
         work(document)
-
-
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """Without the garbage collector. To call it before would take longer than all else: a worker of pytest has millions
-    of objects."""
-    gc.disable()
-    try:
-        begin = time.thread_time()
-        work()
-        return time.thread_time() - begin
-    finally:
-        gc.enable()
 
 
 async def longest_step(work: Awaitable[object]) -> float:

@@ -1,13 +1,16 @@
 """What an answer costs: time grows as its size does, and one of the largest holds up the event loop for a moment only.
 
-Times are of the processor, the best of three: other processes do not count.
+Times are of the processor, the best of three: other processes do not count. But a neighbour on the machine may take the
+processor's caches, which a large text needs and a small one does not. So how time grows is measured again, round by
+round, until it is linear: the best of all rounds counts for each size, and work that is not linear never is.
 
 Level: pure.
 """
 
-import time
+import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 
 import orjson
 import pytest
@@ -18,10 +21,13 @@ from hookrunner.cloud.provider.capability_results import MOST_IN_A_BATCH
 from hookrunner.cloud.provider.result_fields import MOST_ITEMS
 from hookrunner.cloud.provider.wire_answers import ANSWER, read_answer
 from kubetypes.json_values import JSON
+from tests.fakes.cost import cpu_seconds
 
 pytestmark = pytest.mark.slow
 _FACTOR = 3
 """By how much a size may cost more than its share: small ones are measured in microseconds."""
+_ROUNDS = 10
+"""Ten times as much text costs a hundred times as much in each of them, if time grows with its square."""
 _STEP = 10
 """A step of the loop may take so many times as long as `orjson.loads` of 1 MiB, or this:"""
 _SHORT = 0.06
@@ -86,10 +92,11 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def _once(work: Callable[[], object]) -> float:
-    began = time.thread_time()
-    with suppress(ProviderError):
-        work()
-    return time.thread_time() - began
+    def refusals_too() -> None:
+        with suppress(ProviderError):
+            work()
+
+    return cpu_seconds(refusals_too)
 
 
 def unit() -> float:
@@ -122,10 +129,14 @@ def test_a_result_of_the_allowed_length_is_read_in_one_short_step() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_grows_as_the_text(shape: str) -> None:
-    small, medium, large = (SHAPES[shape](size) for size in (990, 9_900, 99_000))
-    share = seconds(lambda: read_answer(small)) / len(small)
-    grown = [seconds(lambda text=text: read_answer(text)) / len(text) for text in (medium, large)]  # type: ignore[misc]
-    assert [size for size in grown if size > _FACTOR * share] == []
+    texts = [SHAPES[shape](size) for size in (990, 9_900, 99_000)]
+    best = [math.inf] * len(texts)
+    for _ in range(_ROUNDS):
+        taken = [seconds(partial(read_answer, text)) / len(text) for text in texts]
+        best = [*map(min, best, taken)]
+        if max(best) <= _FACTOR * best[0]:
+            return
+    pytest.fail(f"seconds for a byte of a small, a medium and a large text: {best}")
 
 
 def reading(name: str, number: int) -> float:
