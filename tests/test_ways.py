@@ -145,8 +145,8 @@ class World:
 
     async def until(self, true: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(60):
-            while not await true():
-                pass
+            while not await true():  # noqa: ASYNC110  # the API server is asked
+                await asyncio.sleep(0.01)
 
     async def pass_time(self) -> None:
         """Let what follows the effect happen: the queue settles the task when the API server has answered."""

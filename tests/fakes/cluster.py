@@ -5,6 +5,7 @@ It stands in for that file, not for an API server: that is the sandbox (docs/dec
 
 import asyncio
 import itertools
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -35,10 +36,14 @@ async def running(*parts: Coroutine[Any, Any, None]) -> AsyncIterator[list["asyn
 
 
 async def until(true: Callable[[], bool]) -> None:
-    """Wait for something that processes outside the loop bring about."""
+    """Wait for something that processes outside the loop bring about: they get the processor, a millisecond at first
+    and up to ten later. Real time passes, also where that of the loop is virtual."""
     async with asyncio.timeout(60):
+        pause = 0.001
         while not true():
             await settle()
+            time.sleep(pause)  # noqa: ASYNC251
+            pause = min(pause * 1.1, 0.01)
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ import pytest
 from hookrunner.model.bindings import Change, Kubernetes
 from hookrunner.model.events import BindingId, ObjectChanged, Obstacle, WatchLost, WatchRestored
 from tests.examples import several
-from tests.fakes.cluster import namespace, settle
+from tests.fakes.cluster import namespace, settle, until
 from tests.fakes.objects import config_map
 from tests.sources.conftest import Watcher
 
@@ -200,8 +200,7 @@ async def test_a_crashed_watch_is_an_obstacle_until_it_has_listed_again(
     assert monitor.obstacle is not None
     assert "the watch died" in monitor.obstacle.reason
     watcher.cluster.delete(gone)
-    while monitor.obstacle:  # one second: the pause of a crashed task
-        await settle()
+    await until(lambda: not monitor.obstacle)  # one second: the pause of a crashed task
     assert await watcher.take_events() == [("Deleted", "gone")]
     assert sum(watcher.background.crashes.values()) == 1
 
@@ -243,13 +242,11 @@ async def test_a_failing_filter_breaks_one_object_and_no_other(watcher: Watcher)
     for number in range(99):
         watcher.cluster.put(config_map(f"good-{number}", n=str(number)))
     bad = watcher.cluster.put(config_map("bad", n="many"))
-    while len(watcher.events) < 100:
-        await settle()
+    await until(lambda: len(watcher.events) >= 100)
     assert [name for change, name in await watcher.take_events() if change == "broken"] == ["bad"]
     assert "parsed as a number" in await monitor.refilter(next(iter(monitor.broken)), 0.0)
     watcher.cluster.put({**bad, "data": {"n": "7"}})
-    while not watcher.events:
-        await settle()
+    await until(lambda: bool(watcher.events))
     assert await watcher.take_events() == [("Modified", "bad")]
     assert not monitor.broken
 
@@ -273,8 +270,7 @@ async def test_a_filter_that_fails_in_the_first_list_holds_back_this_binding(wat
     await monitor.decided.wait()
     assert "its filter fails on default/ConfigMap/bad" in str(monitor.obstacle)
     watcher.cluster.delete(bad)
-    while monitor.obstacle:
-        await settle()
+    await until(lambda: not monitor.obstacle)
     assert monitor.snapshot.read() == []
 
 
