@@ -25,6 +25,13 @@ NAMES = ("API ", "Helm ", "Pods ")
 LOGGERS: list[list[str]] = [[], ["_log = log.get(__name__)"], ["_log = logging.getLogger(__name__)"]]
 
 
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    """Our files that name a logger, by their paths, parsed once."""
+    texts = {str(file.relative_to(ROOT)): file.read_text() for file in CODE}
+    return {name: ast.parse(text) for name, text in texts.items() if "log" in text}
+
+
 def calls(tree: ast.AST) -> Iterator[ast.Call]:
     """The calls that write a record."""
     for node in ast.walk(tree):
@@ -66,18 +73,14 @@ def _text(node: ast.AST) -> str:
     return str(node.value) if isinstance(node, ast.Constant) else ""
 
 
-def test_records_are_written_by_one_rule() -> None:
-    found = {
-        f"{file.relative_to(ROOT)}:{call.lineno}": list(faults(call))
-        for file in CODE
-        for call in calls(ast.parse(file.read_text()))
-    }
+def test_records_are_written_by_one_rule(trees: dict[str, ast.Module]) -> None:
+    found = {f"{name}:{call.lineno}": list(faults(call)) for name, tree in trees.items() for call in calls(tree)}
     assert len(found) > 200
     assert {place: wrong for place, wrong in found.items() if wrong} == {}
 
 
-def test_a_logger_is_the_path_of_its_file() -> None:
-    made = {str(file.relative_to(ROOT)): [*loggers(ast.parse(file.read_text()))] for file in CODE}
+def test_a_logger_is_the_path_of_its_file(trees: dict[str, ast.Module]) -> None:
+    made = {name: [*loggers(tree)] for name, tree in trees.items()}
     assert made.pop("hookrunner/process/output.py") == ["_log = log.get()"], "what a hook prints has no logger"
     assert {name: found for name, found in made.items() if found not in LOGGERS} == {}
     assert log.get("hookrunner.hooks.catalog").name == "hooks.catalog"
