@@ -8,6 +8,7 @@ every later step takes it, so none can come before.
 Plans of modules are made in `runs/module_planner.py`, those of instances of addons in `instances/`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -32,6 +33,13 @@ class ReleaseBuild(Protocol):
         RunBlocked if time alone does not help."""
 
 
+class WrittenObjects(Protocol):
+    """Watches how the objects of releases are: `releases.health.health_tracker.HealthTracker`."""
+
+    def track(self, head: Head, objects: Sequence[JSON], written: bool) -> None:
+        """From now on those of this revision."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fallback:
     """The healthy `revision` to go back to, 0 for none. `after_errors`: also when a rollout fails. `given_up` is the
@@ -47,7 +55,7 @@ class Fallback:
 class Plan:
     """`options` say how the release is rolled out, `restoring` how an earlier revision is brought back on request.
     `asked` is everything by which a user may ask for another attempt to reach the same inputs, None if nothing is.
-    `addon` and `version` as in DesiredRelease."""
+    `addon` and `version` as in DesiredRelease. `health` watches what the run has written, if anything does."""
 
     build: ReleaseBuild
     options: ReleaseOptions
@@ -56,6 +64,7 @@ class Plan:
     asked: JSON = None
     addon: str = ""
     version: str = ""
+    health: WrittenObjects | None = None
 
     def with_rendered(self, rendered: RenderedChart) -> "Plan":
         """The plan for these objects, of which patches have changed some."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.instance_build import BuildTools, InstanceBuild, PreparedBuild, prepare_build
 from hookrunner.addons.status_conditions import obstacle_of
-from hookrunner.convergence.plan import Fallback, Plan
+from hookrunner.convergence.plan import Fallback, Plan, WrittenObjects
 from hookrunner.convergence.runs.seams import HeadReader
 from hookrunner.convergence.seams import ServedNow
 from hookrunner.errors import BadValues, RenderFailed, RunBlocked, RunPostponed
@@ -35,7 +35,8 @@ _PATIENCE, _NEXT_PATIENCE = 10.0, 60.0
 class PlannerParts:
     """What plans are made with. `usual` are the options of all releases, which are in the namespace `home`.
     `find_obstacle` asks the gates, `open_source` gives the source of the addon of a name for a cluster of this version,
-    `mark` gives an object our finalizer, `status_of` has a unit's status as it was written last."""
+    `mark` gives an object our finalizer, `status_of` has a unit's status as it was written last, `health` watches what
+    runs write."""
 
     tools: BuildTools
     metrics: Metrics
@@ -49,6 +50,7 @@ class PlannerParts:
     find_obstacle: Callable[[Instance, Addon, Capabilities], Awaitable[AddonObstacle | None]]
     open_source: Callable[[str, str], PackageSource]
     status_of: Callable[[str], JSON]
+    health: WrittenObjects
 
 
 class InstancePlanner:
@@ -131,6 +133,7 @@ class InstancePlanner:
             prepared.instance.asked,
             self.instance.unit,
             prepared.chosen.version.version,
+            self._parts.health,
         )
 
     def options(self, usual: ReleaseOptions) -> ReleaseOptions:

@@ -20,7 +20,7 @@ from hookrunner.claimed_directories import private_directory
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.errors import HookrunnerError, KubeError, ReleaseFailed
-from hookrunner.instances.instance_health import InstanceHealth
+from hookrunner.instances.earlier_objects import EarlierObjects
 from hookrunner.instances.instance_informer import InstanceCache, InstancesHidden
 from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
@@ -46,6 +46,7 @@ from hookrunner.packages.source_locations import ClusterLocation, locations_of
 from hookrunner.packages.web_proxies import WebProxies
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
+from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.settings import Settings
 
 _log = log.get(__name__)
@@ -65,8 +66,7 @@ class Instances:
         self._caches = {addon.name: InstanceCache(addon) for addon in offer.addons}
         self._crds = Crds(client, helm.releases.kinds)
         self._writer = StatusWriter(client)
-        tracker = HealthTracker(client, helm.releases.kinds, helm.drift.watches, parts.background)
-        self._health = InstanceHealth(tracker, helm.releases, helm.namespace)
+        self._health = HealthTracker(client, helm.releases.kinds, helm.drift.watches, parts.background)
         self._reported = ReportedInstances(states.notices, parts.metrics, time.monotonic)
         self._gates = InstanceGates(
             self._caches,
@@ -95,11 +95,11 @@ class Instances:
         states, registry = self._convergence.states, self.registry
         background.keep("statuses of addons", self._writer.post)
         rollouts = RolloutWatch(self._convergence.units.request, states.unit_changes.note)
-        reports = StatusReports(registry, self._writer, self._health, rollouts, self._reported)
+        releases, home = self._convergence.helm.releases, self._convergence.helm.namespace
+        reports = StatusReports(registry, self._writer, self._health, home, rollouts, self._reported)
         background.keep("reports of addons", reports.follow)
         background.keep("timeouts of addons", rollouts.keep)
-        background.keep("objects of addons", partial(self._health.follow_runs, states, registry))
-        background.keep("earlier objects of addons", partial(self._health.take_over, states, registry))
+        background.keep("earlier objects of addons", EarlierObjects(self._health, releases, states, registry).take_over)
         background.keep("health of addons", reports.follow_health)
         background.keep("edits of instances", registry.follow_edits)
         background.keep("suspensions of instances", registry.follow_suspensions)
@@ -115,7 +115,7 @@ class Instances:
     def _forget(self, unit: str) -> None:
         """A unit has ended."""
         self._writer.forget(unit)
-        self._health.forget(unit)
+        self._health.forget(ReleaseId(unit, self._convergence.helm.namespace))
         self._reported.forget(unit)
         self._gates.forget(unit)
 
@@ -140,6 +140,7 @@ class Instances:
             find_obstacle=self._gates.find_obstacle,
             open_source=self._opener.open,
             status_of=self._writer.status_of,
+            health=self._health,
         )
 
     async def _read_offer(self, addon: Addon, channels: Sequence[str], installed: Sequence[str]) -> Offer:

@@ -5,7 +5,7 @@
     await reports.follow_health()
 
 Facts come from the unit's state and from its planner; what an earlier process knew is read from the status itself.
-The health of objects comes from `instance_health.py`, and may change long after a run.
+The health of objects comes from `releases/health/`, and may change long after a run.
 """
 
 import time
@@ -31,26 +31,28 @@ from hookrunner.model.addons import RECONCILE
 from hookrunner.model.releases import PINNED, ROLLED_BACK, Head
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.model.unit_state import UnitState
+from hookrunner.releases.manifest_objects import ReleaseId
 from kubetypes.json_values import JSON
 
 _log = log.get(__name__)
 
 
 class KnownHealth(Protocol):
-    """`instance_health.InstanceHealth`."""
+    """`releases.health.health_tracker.HealthTracker`."""
 
-    def reports(self, unit: str, revision: int) -> tuple[ObjectReport, ...] | None: ...
-    def changes(self) -> AsyncIterator[str]: ...
+    def reports(self, identity: ReleaseId, revision: int) -> tuple[ObjectReport, ...] | None: ...
+    def changes(self) -> AsyncIterator[ReleaseId]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class StatusReports:
-    """Reports the facts of all instances of `registry`: to `writer` for statuses, to `reported` for Events. `clock`
-    gives epoch seconds."""
+    """Reports the facts of all instances of `registry`: to `writer` for statuses, to `reported` for Events. Their
+    releases are in the namespace `home`. `clock` gives epoch seconds."""
 
     registry: InstanceRegistry
     writer: StatusWriter
     health: KnownHealth
+    home: str
     rollouts: RolloutWatch
     reported: ReportedInstances
     clock: Callable[[], float] = time.time
@@ -64,8 +66,8 @@ class StatusReports:
 
     async def follow_health(self) -> None:
         """Report an instance after each change of the health of its objects, until cancelled."""
-        async for unit in self.health.changes():
-            if live := self.registry.get(unit):
+        async for identity in self.health.changes():
+            if live := self.registry.get(identity.name):
                 self._try_report(live)
 
     def _try_report(self, live: LiveUnit) -> None:
@@ -84,7 +86,8 @@ class StatusReports:
         status = self.writer.status_of(instance.unit) or instance.status
         facts = facts_of(live, status, self.clock())
         if facts.installed:
-            facts = replace(facts, objects=self.health.reports(live.unit, facts.installed.revision))
+            identity = ReleaseId(live.unit, self.home)
+            facts = replace(facts, objects=self.health.reports(identity, facts.installed.revision))
         if _is_health_pending(facts, status):
             return
         facts = self.rollouts.judge(live, facts)

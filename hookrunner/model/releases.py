@@ -213,10 +213,12 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseResult:
-    """A release in sync. `head` is its latest revision now, `changed` the number of objects that were written."""
+    """A release in sync. `head` is its latest revision now, `changed` the number of objects that were written.
+    `objects` are all that the revision has, None if it was not written."""
 
     head: Head
     changed: int = 0
+    objects: tuple[JSON, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ class Releases:
             if release.broken or not _is_in_sync(release.history, desired):
                 changed = await self._upgrade(release, desired)
             await self._clean_history(release, desired.options)
-            return ReleaseResult(_head(release), changed)
+            return ReleaseResult(_head(release), changed, desired.rendered.objects)
 
     def take_notes(self, name: str, namespace: str) -> WriteNotes:
         """What was written of a release since the last call."""
@@ -136,7 +136,7 @@ class Releases:
 
     async def rollback(
         self, name: str, namespace: str, revision: int | None, digest: str, options: ReleaseOptions = _NO_OPTIONS
-    ) -> Head:
+    ) -> ReleaseResult:
         """Restore an earlier revision, or the last deployed one before the head, as a new one that is pinned: it stands
         for `digest`, that of the desired release, until the desired release changes."""
         async with self._store.hold(name, namespace) as release:
@@ -145,7 +145,7 @@ class Releases:
 
     async def restore_healthy(
         self, name: str, namespace: str, revision: int, digest: str, options: ReleaseOptions
-    ) -> Head:
+    ) -> ReleaseResult:
         """Restore an earlier revision as a new one that stands for `digest`, that of a desired release which does not
         work: its note says `rolled-back`. For an addon, of which that may turn out later."""
         async with self._store.hold(name, namespace) as release:
@@ -154,14 +154,14 @@ class Releases:
 
     async def _restore(
         self, release: ReleaseHistory, target: ReleaseRecord, digest: str, note: str, options: ReleaseOptions
-    ) -> Head:
+    ) -> ReleaseResult:
         previous = await release.read_previous()
         attempt = await call_by_size(
             target.work, _OBJECT_BY_OBJECT, rollout.rollback_attempt, previous, target, digest, note
         )
-        await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, options))
+        changed = await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, options))
         await self._clean_history(release, options)
-        return _head(release)
+        return ReleaseResult(_head(release), changed, attempt.objects)
 
     async def repair(
         self, name: str, namespace: str, findings: Collection[ObjectDrift], options: ReleaseOptions

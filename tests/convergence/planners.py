@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrunner.convergence.plan import Fallback, Plan
+from hookrunner.convergence.plan import Fallback, Plan, WrittenObjects
 from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.model import units
 from hookrunner.model.addon_status import HookCondition
@@ -37,6 +37,16 @@ class FakeBuild:
         return RenderedChart("", (OBJECT,), (), "", {}, self.unpatched, self.unmatched)
 
 
+class Written:
+    """Remembers the objects that it was told to watch: revision, objects, whether they were just written."""
+
+    def __init__(self) -> None:
+        self.tracked: list[tuple[int, tuple[JSON, ...], bool]] = []
+
+    def track(self, head: Head, objects: Sequence[JSON], written: bool) -> None:
+        self.tracked.append((head.revision, tuple(objects), written))
+
+
 @dataclass
 class FakePlanner:
     """Plans the same each time. `blocked` is raised by each run; `planned` counts; the release falls back to the
@@ -50,6 +60,7 @@ class FakePlanner:
     late: int = 0
     planned: int = 0
     uninstalled: list[str] = field(default_factory=list)
+    health: WrittenObjects | None = None
 
     async def plan(self, state: UnitState) -> Plan:
         self.planned += 1
@@ -60,7 +71,7 @@ class FakePlanner:
     def present(self, state: UnitState) -> Plan:
         options = ReleaseOptions(timeout=5.0, dry_run=True)
         fallback = Fallback(self.target, True, self.late, "it is late")
-        return Plan(self.build, options, options, fallback, self.attempt, state.name, self.version)
+        return Plan(self.build, options, options, fallback, self.attempt, state.name, self.version, self.health)
 
     async def uninstall(self, state: UnitState, head: Head) -> None:
         self.uninstalled.append(head.name)

@@ -31,6 +31,7 @@ from hookrunner.model.addons import FINALIZER, Addon, Instance
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, Resource
 from hookrunner.model.unit_state import UnitState
+from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.waits import Batches
 from kubetypes.json_values import JSON
@@ -134,11 +135,12 @@ class Objects:
     """The health of what is installed, by unit: nothing, which is as good as healthy, unless a test says otherwise."""
 
     def __init__(self) -> None:
-        self._changed = Batches[str]()
+        self._changed = Batches[ReleaseId]()
         self._unready: dict[str, ObjectReport] = {}
         self.faulty: set[str] = set()
 
-    def reports(self, unit: str, revision: int) -> tuple[ObjectReport, ...]:
+    def reports(self, identity: ReleaseId, revision: int) -> tuple[ObjectReport, ...]:
+        unit = identity.name
         if unit in self.faulty:
             raise RuntimeError("a fault of hookrunner")
         return (self._unready[unit],) if unit in self._unready else ()
@@ -148,12 +150,12 @@ class Objects:
         self._unready.pop(unit, None)
         if report:
             self._unready[unit] = report
-        self._changed.put(unit)
+        self._changed.put(ReleaseId(unit, "home"))
 
-    async def changes(self) -> AsyncIterator[str]:
+    async def changes(self) -> AsyncIterator[ReleaseId]:
         while True:
-            for unit in await self._changed.next_batch():
-                yield unit
+            for identity in await self._changed.next_batch():
+                yield identity
 
 
 class Living:
@@ -178,7 +180,9 @@ class Living:
         self._writer = StatusWriter(client)
         rollouts = RolloutWatch(site.units.request, site.states.unit_changes.note, site.now)
         self._rollouts = rollouts
-        self.reports = StatusReports(self.registry, self._writer, self.objects, rollouts, self.reported, site.now)
+        self.reports = StatusReports(
+            self.registry, self._writer, self.objects, "home", rollouts, self.reported, site.now
+        )
 
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""

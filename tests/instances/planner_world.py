@@ -33,6 +33,7 @@ from hookrunner.settings import own_environment
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
 from tests.controllers.event_server import EventServer
+from tests.convergence.planners import Written
 from tests.convergence.site import NO_SCHEMAS
 from tests.instances.samples import ADDON
 
@@ -153,6 +154,7 @@ class World:
             find_obstacle=find_obstacle,
             open_source=lambda _addon, _kubernetes: DirectorySource(self.directory),
             status_of=lambda _unit: self.status,
+            health=Written(),
         )
 
 

@@ -163,7 +163,7 @@ async def test_records_say_addon_and_version(client: Client, world: World) -> No
     first, second = await world.revisions()
     assert (first.head.addon, first.head.version, first.head.owned) == ("demo", "1.0.0+k3s_1", True)
     assert (second.labels[ADDON], second.labels[VERSION], CHECKSUM in second.labels) == ("demo", "1.1.0", False)
-    head = await started(client).rollback("demo", "default", 1, "d2", OPTIONS)
+    head = (await started(client).rollback("demo", "default", 1, "d2", OPTIONS)).head
     assert (head.note, head.addon, head.version) == ("pinned", "demo", "1.0.0+k3s_1")
 
 
@@ -190,7 +190,7 @@ async def test_failed_version_is_rolled_back_and_stands_for_its_input(client: Cl
     await started(client).reconcile(addon("d1", A))
     failed = addon("d2", B, version="2.0.0")
     await started(client).reconcile(failed)
-    head = await started(client).restore_healthy("demo", "default", 1, "d2", OPTIONS)
+    head = (await started(client).restore_healthy("demo", "default", 1, "d2", OPTIONS)).head
     assert (head.note, head.digest, head.version) == ("rolled-back", "d2", "1.0.0")
     world.writes()
     assert (await started(client).reconcile(failed)).head == head

@@ -17,7 +17,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.releases import DesiredRelease, ObjectMarks, OwnerReference, ReleaseOptions
 from hookrunner.releases.health.health_tracker import HealthTracker
-from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
+from hookrunner.releases.manifest_objects import KindResolver
 from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.records.record import ADDON
 from hookrunner.releases.releases import Releases
@@ -79,10 +79,10 @@ async def test_health_is_current_once_the_controllers_are_done(real: Client, nam
         background = Background(group)
         watches = Watches(real, discovery, Metrics(""), 75)
         tracker = HealthTracker(real, KindResolver(discovery), ObjectWatches(watches, background), background)
-        await started(real).reconcile(desired)
-        tracker.track(ReleaseId("demo", namespace), desired.rendered.objects, written=True)
+        applied = await started(real).reconcile(desired)
+        tracker.track(applied.head, desired.rendered.objects, written=True)
         async for identity in tracker.changes():
-            reports = tracker.reports(identity) or ()
+            reports = tracker.reports(identity, applied.head.revision) or ()
             if reports and all(report.status == "Current" for report in reports):
                 break
         background.stop()

@@ -152,7 +152,7 @@ async def test_rollback_pins_until_the_desired_release_changes(client: Client, w
     releases = started(client)
     await releases.reconcile(wanted("d1", A))
     await releases.reconcile(wanted("d2", B))
-    head = await releases.rollback("demo", "default", None, "d2")
+    head = (await releases.rollback("demo", "default", None, "d2")).head
     assert head == Head("demo", "default", 3, "deployed", "d2", owned=True, note="pinned")
     assert await world.maps() == {"a": {"x": "1"}}
     assert await world.described(3) == "Rollback to 1"

@@ -20,7 +20,15 @@ from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks
 from hookrunner.errors import KubeError, ReleaseFailed, RenderFailed, RunBlocked
 from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.releases import ROLLED_BACK, DesiredRelease, Head, ObjectDrift, ReleaseInputs, RenderedChart
+from hookrunner.model.releases import (
+    ROLLED_BACK,
+    DesiredRelease,
+    Head,
+    ObjectDrift,
+    ReleaseInputs,
+    ReleaseResult,
+    RenderedChart,
+)
 from hookrunner.model.status import some
 from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.drift import Drift
@@ -108,11 +116,13 @@ class ReleaseReconciler:
         plan, identity = self.plan(state), self.locator.identity(state.unit)
         inputs, _ = await self._read_inputs(state, plan, await self.head(state))
         wanted = plan.attempt_digest(inputs.digest)
-        head = await self._helm.releases.rollback(*identity, revision, wanted, plan.restoring)
-        _log.info("release rolled back on request", **state.unit.fields, revision=head.revision)
-        state.release.settle(head)
-        self.tracker.track(state.unit, head, plan.restoring)
-        return head
+        restored = await self._helm.releases.rollback(*identity, revision, wanted, plan.restoring)
+        _log.info("release rolled back on request", **state.unit.fields, revision=restored.head.revision)
+        state.release.settle(restored.head)
+        self.tracker.track(state.unit, restored.head, plan.restoring, restored.objects)
+        if plan.health and restored.objects is not None:
+            plan.health.track(restored.head, restored.objects, written=True)
+        return restored.head
 
     def plan(self, state: UnitState) -> Plan:
         """The present plan, for what is done between runs. Raises RenderFailed without one."""
@@ -171,14 +181,14 @@ class ReleaseReconciler:
             raise ReleaseFailed(_namespace_changed(unit.name, head))
         settled = head if head and self._is_settled(head, plan) else None
         if settled and settled.unmanaged:
-            await self._finish(state, plan, settled)
+            await self._finish(state, plan, ReleaseResult(settled))
             return
         inputs, rendered = await self._read_inputs(state, plan, head)
         current = plan.digest_to_reach(head, inputs.digest)
         if settled and current in (settled.digest, self._known_digest(settled)):
             plan = plan.with_rendered(rendered) if rendered else plan
             if not plan.gives_up(settled):
-                await self._finish(state, plan, settled)
+                await self._finish(state, plan, ReleaseResult(settled))
                 return
             restored = await self._rollbacks.restore(plan, settled, inputs.digest)
             await self._finish(state, plan, restored, undone=plan.fallback.reason)
@@ -232,13 +242,12 @@ class ReleaseReconciler:
         self._rolled_out[wanted.name] = settled.head, wanted.digest
         if settled.changed:
             _log.info("release rolled out", revision=settled.head.revision, written=settled.changed)
-        await self._finish(state, plan, settled.head, wanted.rendered.objects)
+        await self._finish(state, plan, settled)
 
-    async def _finish(
-        self, state: UnitState, plan: Plan, head: Head, objects: tuple[JSON, ...] | None = None, undone: str = ""
-    ) -> None:
+    async def _finish(self, state: UnitState, plan: Plan, result: ReleaseResult, undone: str = "") -> None:
         """The head is in line with the values, or was restored because those were `undone`; repair the objects that
         drifted meanwhile, and watch all of them."""
+        head = result.head
         state.release.settle(head, undone)
         if head.note == ROLLED_BACK and state.unit.kind.fails_rolled_back:
             raise ReleaseFailed(
@@ -246,8 +255,10 @@ class ReleaseReconciler:
                 f"`hookrunner module list`"
             )
         await self._repair(state, plan)
-        self._note_written(state, objects)
-        self.tracker.track(state.unit, head, plan.options, objects)
+        self._note_written(state, result.objects)
+        self.tracker.track(state.unit, head, plan.options, result.objects)
+        if plan.health and result.objects is not None:
+            plan.health.track(head, result.objects, written=True)
 
     def _note_written(self, state: UnitState, objects: tuple[JSON, ...] | None = None) -> None:
         notes = self._helm.releases.take_notes(*self.locator.identity(state.unit))

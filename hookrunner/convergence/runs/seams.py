@@ -7,7 +7,7 @@ from typing import Protocol
 from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.model.bindings import BindingType, ReviewKind
-from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions
+from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions, ReleaseResult
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -82,7 +82,7 @@ class HealthyRevisions(Protocol):
 
     async def restore_healthy(
         self, name: str, namespace: str, revision: int, digest: str, options: ReleaseOptions
-    ) -> Head: ...
+    ) -> ReleaseResult: ...
 
 
 class DriftWatches(Protocol):

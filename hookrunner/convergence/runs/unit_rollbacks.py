@@ -12,7 +12,7 @@ from hookrunner import log
 from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.seams import HealthyRevisions
 from hookrunner.errors import ReleaseFailed
-from hookrunner.model.releases import ROLLED_BACK, Head
+from hookrunner.model.releases import ROLLED_BACK, Head, ReleaseResult
 from hookrunner.releases.manifest_objects import ReleaseId
 
 _log = log.get(__name__)
@@ -25,8 +25,8 @@ class UnitRollbacks:
         self._releases = releases
         self._pause = pause
 
-    async def after_error(self, plan: Plan, error: ReleaseFailed, head: Head | None, digest: str) -> Head:
-        """Restore the last healthy revision after a rollout with this error; the new head. `head` is that from before
+    async def after_error(self, plan: Plan, error: ReleaseFailed, head: Head | None, digest: str) -> ReleaseResult:
+        """Restore the last healthy revision after a rollout with this error, as a new one. `head` is that from before
         the rollout, `digest` that of what has failed. Raises the error if there is nothing to restore. That the API
         server was unavailable, or that we lack a right, says nothing about the version."""
         says_nothing = error.brief or error.lacks_rights or not plan.fallback.after_errors
@@ -37,10 +37,10 @@ class UnitRollbacks:
         except ReleaseFailed as second:
             raise ReleaseFailed(f"{error}; rolling back failed too: {second}", second.brief) from error
 
-    async def restore(self, plan: Plan, head: Head, digest: str) -> Head:
-        """Restore the revision that the plan falls back to; the new head. `digest` is that of what was given up."""
+    async def restore(self, plan: Plan, head: Head, digest: str) -> ReleaseResult:
+        """Restore the revision that the plan falls back to, as a new one. `digest` is that of what was given up."""
         self._pause(ReleaseId(head.name, head.namespace))
         target, failed = plan.fallback.revision, plan.attempt_digest(digest)
         restored = await self._releases.restore_healthy(head.name, head.namespace, target, failed, plan.options)
-        _log.warn("release rolled back", restored=target, revision=restored.revision)
+        _log.warn("release rolled back", restored=target, revision=restored.head.revision)
         return restored

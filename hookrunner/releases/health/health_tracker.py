@@ -1,9 +1,9 @@
 """Tracks the health of all objects of addons' releases, each by its kstatus.
 
     tracker = HealthTracker(client, kinds, object_watches, background)
-    tracker.track(identity, objects, written=True)      # as in the manifest; after each rollout, and after a start
+    tracker.track(head, objects, written=True)          # as in the manifest; after each rollout, and after a start
     async for identity in tracker.changes(): ...        # whose health has changed
-    tracker.reports(identity)                           # None while it is not known yet
+    tracker.reports(identity, revision)                 # None while it is not known yet
     tracker.forget(identity)
 
 One watch for each kind with a rule, for all releases, shared with drift (`object_watches`); of the objects with the
@@ -29,6 +29,7 @@ from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.model.addon_status import ObjectReport
+from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, key_of
 from hookrunner.releases.drift_checks import RecheckQueue
 from hookrunner.releases.health.kind_health import VISIBLE_FOR, Clock, KindHealth
@@ -49,9 +50,10 @@ _Kind: TypeAlias = tuple[str, str]
 
 @dataclass(slots=True)
 class _TrackedRelease:
-    """The objects of a release by what reports call them. `unread` are those of which the watch may show an earlier
-    state, with the reason why they cannot be read, empty until that was tried."""
+    """The objects of a revision of a release by what reports call them. `unread` are those of which the watch may show
+    an earlier state, with the reason why they cannot be read, empty until that was tried."""
 
+    revision: int
     objects: dict[ObjectId, str]
     ruled: frozenset[ObjectId]
     unread: dict[ObjectId, str]
@@ -81,14 +83,23 @@ class HealthTracker:
         self._news = asyncio.Event()
         self._readers: list[asyncio.Task[None]] = []
 
-    def track(self, identity: ReleaseId, objects: Iterable[JSON], written: bool) -> None:
-        """Track the objects of a release instead of its earlier ones. `written`: some were just written, so that what
-        the watch has shown may be older."""
+    def tracks(self, head: Head) -> bool:
+        """Are the objects of this revision tracked, or those of a later one?"""
+        release = self._releases.get(ReleaseId(head.name, head.namespace))
+        return release is not None and release.revision >= head.revision
+
+    def track(self, head: Head, objects: Iterable[JSON], written: bool) -> None:
+        """Track the objects of a revision instead of those of another one. `written`: some were just written, so that
+        what the watch has shown may be older."""
+        identity = ReleaseId(head.name, head.namespace)
+        if identity in self._releases and self._releases[identity].revision == head.revision:
+            return
         self._drop(identity)
         named = {object_id(obj, identity): obj for obj in objects}
         ruled = frozenset(target for target, obj in named.items() if has_rule(obj))
         names = {target: _name(obj) for target, obj in named.items()}
-        self._releases[identity] = _TrackedRelease(names, ruled, dict.fromkeys(ruled, "") if written else {})
+        unread = dict.fromkeys(ruled, "") if written else {}
+        self._releases[identity] = _TrackedRelease(head.revision, names, ruled, unread)
         for target in ruled:
             self._owners[target.api_version, target.kind][target] = identity
             if written:
@@ -104,11 +115,11 @@ class HealthTracker:
         self._changed.pop(identity, None)
         self._adjust_watches()
 
-    def reports(self, identity: ReleaseId) -> tuple[ObjectReport, ...] | None:
+    def reports(self, identity: ReleaseId, revision: int) -> tuple[ObjectReport, ...] | None:
         """The health of each object of a release, in the order of its manifest; None while one is not known yet, or if
-        the release is not tracked."""
+        neither this revision is tracked nor a later one: a run has written that, and ends soon."""
         release = self._releases.get(identity)
-        return self._compute(release) if release else None
+        return self._compute(release) if release and release.revision >= revision else None
 
     async def changes(self) -> AsyncGenerator[ReleaseId, None]:
         """Yield a release when its health has changed; several changes before it is taken are one."""

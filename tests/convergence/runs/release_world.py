@@ -37,6 +37,7 @@ from tests.convergence.site import NO_SCHEMAS
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
 GONE = ObjectDrift("a", "default", "v1", "ConfigMap", "a")
 CHANGED = replace(GONE, fields=("/data/k",))
+RESTORED = (CONFIG | {"data": {"k": "before"}},)
 ADOPTION = Adoption("default/ConfigMap/a")
 
 
@@ -94,17 +95,21 @@ class Records(Releases):
         unmanaged = wanted.options.unmanaged
         head = Head(wanted.name, wanted.namespace, revision, "deployed", wanted.digest, True, unmanaged)
         self.latest[wanted.name] = head
-        return ReleaseResult(head, 1)
+        return ReleaseResult(head, 1, wanted.rendered.objects)
 
-    async def rollback(self, name: str, namespace: str, revision: int | None, digest: str, options: Any = None) -> Head:
+    async def rollback(
+        self, name: str, namespace: str, revision: int | None, digest: str, options: Any = None
+    ) -> ReleaseResult:
         self.latest[name] = replace(self.latest[name], revision=9, digest=digest, note="pinned")
-        return self.latest[name]
+        return ReleaseResult(self.latest[name], 1, RESTORED)
 
-    async def restore_healthy(self, name: str, namespace: str, revision: int, digest: str, options: Any) -> Head:
+    async def restore_healthy(
+        self, name: str, namespace: str, revision: int, digest: str, options: Any
+    ) -> ReleaseResult:
         self.restored.append(revision)
         head = self.latest[name]
         self.latest[name] = replace(head, revision=head.revision + 1, digest=digest, note="rolled-back")
-        return self.latest[name]
+        return ReleaseResult(self.latest[name], 1, RESTORED)
 
     def take_notes(self, name: str, namespace: str) -> WriteNotes:
         notes, self.notes = self.notes, WriteNotes()

@@ -16,8 +16,8 @@ from hookrunner.model.releases import (
     ObjectDrift,
     RenderedChart,
 )
-from tests.convergence.planners import INSTANCE, FakeBuild, FakePlanner
-from tests.convergence.runs.release_world import ADOPTION, CHANGED, GONE, World
+from tests.convergence.planners import INSTANCE, OBJECT, FakeBuild, FakePlanner, Written
+from tests.convergence.runs.release_world import ADOPTION, CHANGED, GONE, RESTORED, World
 from tests.convergence.site import NO_SCHEMAS
 
 pytestmark = pytest.mark.looptime
@@ -211,3 +211,29 @@ async def test_rollback_waits_for_a_run_that_is_under_way_and_stays(world: World
         assert not rollback.done()
         gate.set()
     assert (state.release.revision, state.release.is_pinned, (await world.reconcile(state))[1]) == (9, True, 0)
+
+
+async def test_objects_that_a_run_writes_are_given_to_what_watches_their_health(world: World) -> None:
+    """Those of a rollback too; a run that finds everything in line has none."""
+    world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
+    health = Written()
+    planner = FakePlanner(target=1, health=health)
+    state = world.instance(planner)
+    await world.run(state)
+    await world.run(state)
+    assert health.tracked == [(1, (OBJECT,), True)]
+    await world.releases.rollback(state, 1)
+    planner.late = 9
+    await world.run(state)
+    assert health.tracked[1:] == [(9, RESTORED, True), (10, RESTORED, True)]
+
+
+async def test_objects_of_a_failed_rollout_are_not_watched_but_those_that_are_restored(world: World) -> None:
+    world.store.add(INSTANCE.section, INSTANCE.key, NO_SCHEMAS)
+    health = Written()
+    planner = FakePlanner(target=1, health=health)
+    state = world.instance(planner)
+    await world.run(state)
+    world.records.error, planner.build.digest = ReleaseFailed("it is refused"), "2"
+    await world.run(state)
+    assert health.tracked == [(1, (OBJECT,), True), (2, RESTORED, True)]

@@ -8,7 +8,7 @@ from hookrunner.charts.release_digests import attempt_digest
 from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.unit_rollbacks import UnitRollbacks
 from hookrunner.errors import ReleaseFailed
-from hookrunner.model.releases import Head, ReleaseOptions
+from hookrunner.model.releases import Head, ReleaseOptions, ReleaseResult
 from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.manifest_objects import ReleaseId
 from tests.convergence.planners import INSTANCE, FakeBuild, FakePlanner
@@ -28,11 +28,11 @@ class Records:
 
     async def restore_healthy(
         self, name: str, namespace: str, revision: int, digest: str, options: ReleaseOptions
-    ) -> Head:
+    ) -> ReleaseResult:
         self.restored.append((revision, digest, options.dry_run))
         if self.error:
             raise self.error
-        return RESTORED
+        return ReleaseResult(RESTORED)
 
 
 class Tracker:
@@ -68,7 +68,7 @@ def world() -> World:
 
 async def test_refused_rollout_restores_the_healthy_revision_for_the_attempt_that_failed(world: World) -> None:
     world.planner.attempt = 7
-    assert await world.rollbacks.after_error(world.plan, REFUSED, HEAD, "d2") == RESTORED
+    assert await world.rollbacks.after_error(world.plan, REFUSED, HEAD, "d2") == ReleaseResult(RESTORED)
     assert world.records.restored == [(2, attempt_digest("d2", 7), True)]
     assert world.tracker.paused == [ReleaseId(INSTANCE.name, "home")], "or its objects would count as drifted"
 
@@ -93,7 +93,7 @@ async def test_error_of_the_rollback_does_not_hide_the_first_one(world: World) -
 
 async def test_revision_that_was_given_up_is_replaced_and_another_one_stays(world: World) -> None:
     assert world.plan.gives_up(HEAD)
-    assert await world.rollbacks.restore(world.plan, HEAD, "d") == RESTORED
+    assert await world.rollbacks.restore(world.plan, HEAD, "d") == ReleaseResult(RESTORED)
     assert world.records.restored == [(2, attempt_digest("d", 0), True)]
     assert not world.plan.gives_up(RESTORED)
     assert not NO_FALLBACK.gives_up(HEAD)

@@ -4,13 +4,14 @@ Level: sandbox."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from hookrunner.background import Background
 from hookrunner.kube.client import Client
-from hookrunner.model.releases import ObjectMarks
+from hookrunner.model.releases import Head, ObjectMarks
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.looptime
 
 MARKS = ObjectMarks({"hookrunner.io/addon": "demo"} | LABELS)
 RELEASE = ReleaseId("demo", "default")
+HEAD = Head(*RELEASE, 1, "deployed")
 READY = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, "readyReplicas": 1}
 PROGRESSED = condition("Progressing", reason="NewReplicaSetAvailable")
 WEB: Any = deployment("web") | {"metadata": {"name": "web", "namespace": "default"}}
@@ -41,6 +43,7 @@ class Tracked:
         self.watches = ObjectWatches(self.world.watches, background)
         self.tracker = HealthTracker(client, self.world.kinds, self.watches, background)
         self.changes: list[str] = []
+        self.revision = 0
 
     async def listen(self) -> None:
         async for identity in self.tracker.changes():
@@ -55,12 +58,14 @@ class Tracked:
         await self.world.status(WEB, observedGeneration=generation, conditions=conditions, **READY | status)
 
     def track(self, *objects: Any, written: bool = True) -> None:
-        self.tracker.track(RELEASE, objects, written)
+        """A run has ended with another revision."""
+        self.revision += 1
+        self.tracker.track(replace(HEAD, revision=self.revision), objects, written)
 
     async def after(self, seconds: float) -> list[str]:
         """The reports after a while."""
         await asyncio.sleep(seconds)
-        reports = self.tracker.reports(RELEASE)
+        reports = self.tracker.reports(RELEASE, self.revision)
         return (
             ["?"]
             if reports is None
@@ -82,7 +87,7 @@ async def tracked(client: Client) -> AsyncIterator[Tracked]:
 async def test_health_follows_the_objects(tracked: Tracked) -> None:
     await tracked.apply(WEB)
     tracked.track(MAP, WEB)
-    assert tracked.tracker.reports(RELEASE) is None
+    assert tracked.tracker.reports(RELEASE, 1) is None
     assert await tracked.after(1) == [
         "ConfigMap a Current",
         "Deployment default/web InProgress 0 of 1 replicas are created",
@@ -111,7 +116,7 @@ async def test_state_before_a_write_is_never_reported(tracked: Tracked, sandbox:
     stalled = sandbox.faults.add(Fault("stall", "watch=true"))
     await tracked.apply(WEB, spec=WEB["spec"] | {"replicas": 2})
     tracked.track(WEB)
-    assert tracked.tracker.reports(RELEASE) is None
+    assert tracked.tracker.reports(RELEASE, 1) is None
     assert (await tracked.after(0.5))[0].startswith("Deployment default/web InProgress its controller has not seen")
     sandbox.faults.remove(stalled)
 
@@ -252,15 +257,40 @@ async def test_ready_workload_does_not_ask_for_its_pods(tracked: Tracked, sandbo
     assert not [line for line in sandbox.faults.requests if "/pods" in line]
 
 
+async def test_release_is_tracked_once_for_each_revision(tracked: Tracked) -> None:
+    tracked.track(MAP, written=False)
+    assert tracked.tracker.tracks(HEAD)
+    tracked.tracker.track(HEAD, [WEB], written=True)
+    assert [report.name for report in tracked.tracker.reports(RELEASE, 1) or ()] == ["ConfigMap a"]
+    assert not tracked.tracker.tracks(replace(HEAD, revision=2))
+    assert tracked.tracker.reports(RELEASE, 2) is None
+
+
+async def test_release_that_begins_again_at_revision_1_is_tracked(tracked: Tracked) -> None:
+    tracked.track(WEB, written=False)
+    tracked.track(WEB, written=False)
+    tracked.tracker.track(HEAD, [MAP], written=False)
+    assert [report.name for report in tracked.tracker.reports(RELEASE, 1) or ()] == ["ConfigMap a"]
+
+
+async def test_health_is_known_of_what_a_run_has_written_until_it_ends(tracked: Tracked) -> None:
+    """Its status is still about the revision before, whose health would be unknown meanwhile."""
+    tracked.track(MAP, written=False)
+    tracked.track(MAP, written=False)
+    known = tracked.tracker.reports(RELEASE, 2)
+    assert [report.name for report in known or ()] == ["ConfigMap a"]
+    assert tracked.tracker.reports(RELEASE, 1) == known
+
+
 async def test_a_thousand_releases_leave_nothing_behind(tracked: Tracked) -> None:
     tracked.track(WEB)
     await tracked.after(1)
     for number in range(1000):
-        identity = ReleaseId(f"r{number}", "default")
-        tracked.tracker.track(identity, [WEB | {"metadata": {"name": f"d{number}"}}], written=False)
-        tracked.tracker.forget(identity)
+        head = replace(HEAD, name=f"r{number}")
+        tracked.tracker.track(head, [WEB | {"metadata": {"name": f"d{number}"}}], written=False)
+        tracked.tracker.forget(ReleaseId(head.name, head.namespace))
     tracked.tracker.forget(RELEASE)
     await tracked.after(1)
     names = sorted(task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith(("health", "objects")))
     assert names == ["health of Pods", "health of facts", "health of objects"]
-    assert tracked.tracker.reports(RELEASE) is None
+    assert tracked.tracker.reports(RELEASE, 1) is None
