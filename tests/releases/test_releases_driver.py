@@ -53,7 +53,7 @@ async def test_release_is_taken_up_where_it_was_when_its_records_were_moved(
     for revision in revisions:
         with pytest.raises(ReleaseFailed):
             await releases.reconcile(wanted("d3", A))
-        await world.records.create(await RecordStorage(client, "configmap").read(revision))
+        await world.records.write(await RecordStorage(client, "configmap").read(revision))
     for revision in revisions:
         await RecordStorage(client, "configmap").delete(revision)
     assert (await releases.reconcile(wanted("d3", A))).head.revision == 3
@@ -67,7 +67,7 @@ async def test_release_of_helm_with_another_driver_is_refused_only_when_it_is_wr
     await started(client, driver="configmap").reconcile(wanted("d1", A, B))
     (revision,), _ = await RecordStorage(client, "configmap").list_revisions("default")
     record = await RecordStorage(client, "configmap").read(revision)
-    await RecordStorage(client, "configmap").update(ReleaseRecord(record.document), revision)
+    await RecordStorage(client, "configmap").write(ReleaseRecord(record.document), revision)
     releases = started(client)
     assert await releases.read_head("demo", "default") is None
     with pytest.raises(ReleaseFailed, match="its records are ConfigMaps"):

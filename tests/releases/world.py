@@ -51,7 +51,7 @@ class World:
 
     async def foreign(self, record: ReleaseRecord, **labels: str) -> None:
         """A record written by another client."""
-        await self.records.create(ReleaseRecord(record.document, labels))
+        await self.records.write(ReleaseRecord(record.document, labels))
 
     def writes(self) -> list[str]:
         """Requests that were no reads, since the last call."""

@@ -3,7 +3,7 @@
     storage = RecordStorage(client, "secret")
     revisions, version = await storage.list_revisions("kube-system")   # one request, metadata only
     record = await storage.read(revisions[-1])
-    revision = await storage.create(record)
+    revision = await storage.write(record)
 
 The name is `sh.helm.release.v1.<release>.v<N>`, the type `helm.sh/release.v1`. `RevisionCache` holds the labels,
 kept up to date by our own writes and by a watch. What would be a long step of the event loop is done in a thread, where
@@ -156,28 +156,9 @@ class RecordStorage:
             self._remember(_Kept(known, text, _worth_keeping(record)))
         return record
 
-    async def create(self, record: ReleaseRecord) -> ReleaseRevision:
-        """Create a record. Raises ReleaseFailed if this revision exists already."""
-        return await self._write(record, None)
-
-    async def update(self, record: ReleaseRecord, known: ReleaseRevision) -> ReleaseRevision:
-        """Replace a record. Raises ReleaseFailed if it is no longer as `known`."""
-        return await self._write(record, known)
-
-    async def delete(self, revision: ReleaseRevision) -> None:
-        """Delete a record. An absent record is no error."""
-        if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
-            del self._latest[revision.namespace, revision.name]
-        with self._explain_rights(), suppress(NotFound):
-            await writes.delete(self._client, self._ref(revision.namespace, revision.name, revision.number))
-
-    async def _list_by_labels(self, namespace: str, selector: str) -> JSON:
-        """List metadata of objects with these labels, in one namespace or in all ("")."""
-        with self._explain_rights():
-            options = ListOptions(labels=selector, metadata_only=True)
-            return await writes.read_list(self._client, ObjectRef(self._resource, namespace), options)
-
-    async def _write(self, record: ReleaseRecord, known: ReleaseRevision | None) -> ReleaseRevision:
+    async def write(self, record: ReleaseRecord, known: ReleaseRevision | None = None) -> ReleaseRevision:
+        """Create a record, or replace it if it is `known`. Raises ReleaseFailed if this revision exists already, or is
+        no longer as `known`."""
         write, ref = writes.create, ObjectRef(self._resource, record.namespace)
         if known:
             write, ref = writes.replace, self._ref(record.namespace, record.name, record.revision)
@@ -194,6 +175,19 @@ class RecordStorage:
         assert revision is not None, "it has the labels of a record"
         self._remember(_Kept(revision, text, _worth_keeping(record)))
         return revision
+
+    async def delete(self, revision: ReleaseRevision) -> None:
+        """Delete a record. An absent record is no error."""
+        if (kept := self._latest.get((revision.namespace, revision.name))) and kept.revision == revision:
+            del self._latest[revision.namespace, revision.name]
+        with self._explain_rights(), suppress(NotFound):
+            await writes.delete(self._client, self._ref(revision.namespace, revision.name, revision.number))
+
+    async def _list_by_labels(self, namespace: str, selector: str) -> JSON:
+        """List metadata of objects with these labels, in one namespace or in all ("")."""
+        with self._explain_rights():
+            options = ListOptions(labels=selector, metadata_only=True)
+            return await writes.read_list(self._client, ObjectRef(self._resource, namespace), options)
 
     async def _explain_missing_labels(self, record: ReleaseRecord) -> str:
         """How to correct an object that has the name of a record and not its labels; empty if it has its labels."""

@@ -134,12 +134,12 @@ class ReleaseHistory:
 
     async def create(self, record: ReleaseRecord) -> None:
         """Write a new revision."""
-        self._cache.keep(await self._records.create(record))
+        self._cache.keep(await self._records.write(record))
 
     async def update(self, record: ReleaseRecord) -> None:
         """Replace a revision."""
         (known,) = (revision for revision in self.history if revision.number == record.revision)
-        self._cache.keep(await self._records.update(record, known))
+        self._cache.keep(await self._records.write(record, known))
 
     async def delete(self, revision: ReleaseRevision) -> None:
         """Delete a revision."""

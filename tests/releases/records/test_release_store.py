@@ -55,7 +55,7 @@ async def told(changes: AsyncGenerator[str, None]) -> str:
 async def marked(client: Client, name: str) -> None:
     """Write a release of another name: everything reported before it is then complete."""
     document = new_record(wanted("d"), 1, RevisionStatus.DEPLOYED).document
-    await RecordStorage(client, "secret").create(ReleaseRecord(document | {"name": name}))
+    await RecordStorage(client, "secret").write(ReleaseRecord(document | {"name": name}))
 
 
 async def test_only_changes_of_others_are_reported(client: Client, sandbox: Sandbox) -> None:
