@@ -43,11 +43,6 @@ class UnitRequests:
     give_turns: Callable[[Sequence[UnitState], str], None]
     tasks: RunRequests
 
-    def run_again(self, state: UnitState, cause: str) -> None:
-        """Run a module once more. One whose turn has not come yet will find everything as it is then."""
-        if state.on and state.turn:
-            self.tasks.request(state, cause)
-
 
 class ConfigReactions:
     """Reacts to edits of the ConfigMap and the Secret, and to hooks that change values or flags. Each `follow_…` runs
@@ -131,7 +126,7 @@ class ConfigReactions:
         elif state := self._states.get(order.module):
             cause = cause and f"{cause}-Change-ModuleValues"
             if not self._ask_script_first(state, cause) and cause:  # our own write of config comes back as no edit
-                self._requests.run_again(state, cause)
+                self._requests.tasks.request(state, cause)
 
 
 class ClusterReactions:
@@ -153,7 +148,7 @@ class ClusterReactions:
             self._states.notices.publish(_drift_notice(finding, state, repairs))
             if state and repairs:
                 cause = "AbsentHelmResourcesDetected" if finding.missing else "DriftDetected"
-                self._requests.run_again(state, cause)
+                self._requests.tasks.request(state, cause)
 
     async def follow_records(self, changed: AsyncIterator[str]) -> None:
         """Run modules about whose releases, which are named, another client has written something."""
@@ -163,7 +158,7 @@ class ClusterReactions:
                 _log.warn("release modified by another client, reconciling", **state.unit.fields)
                 message = f"the release {name} was modified by another client"
                 self._states.notices.publish(Notice(name, "ReleaseChanged", message))
-                self._requests.run_again(state, "HelmReleaseUnexpectedStatus")
+                self._requests.tasks.request(state, "HelmReleaseUnexpectedStatus")
 
     async def follow_unreadable(self, found: AsyncIterator[tuple[str, str]]) -> None:
         """Report records that cannot be read, of a release each with the problem. If it is that of what is deployed,
@@ -171,7 +166,7 @@ class ClusterReactions:
         async for name, problem in found:
             self._states.notices.publish(Notice(name, "RecordUnreadable", problem))
             if (state := self._states.get(name)) and await self._releases.is_broken(state):
-                self._requests.run_again(state, "HelmReleaseUnreadable")
+                self._requests.tasks.request(state, "HelmReleaseUnreadable")
 
     async def follow_capabilities(self, capabilities: ServedKinds) -> None:
         """When the cluster serves something new, charts that look at it are rendered again, modules that failed for
@@ -183,13 +178,13 @@ class ClusterReactions:
             for state in filter(_is_on, self._states.units):
                 if not state.kinds <= served:
                     state.lose_definitions()
-                    self._requests.run_again(state, "Definitions-Gone")
+                    self._requests.tasks.request(state, "Definitions-Gone")
                 elif state.is_blocked:  # it has no task that waits
-                    self._requests.run_again(state, "Capabilities-Changed")
+                    self._requests.tasks.request(state, "Capabilities-Changed")
                 elif state.parked:
                     self._requests.tasks.retry_now(state.name)
                 elif self._releases.reads_capabilities(state) or (state.unit.kind.follows_version and is_upgraded):
-                    self._requests.run_again(state, "Capabilities-Changed")
+                    self._requests.tasks.request(state, "Capabilities-Changed")
 
     async def follow_snapshots(self, progress: Notifier) -> None:
         """Retry modules that were set aside for want of a snapshot when there may be one."""

@@ -33,10 +33,16 @@ class RoundTurns(Protocol):
     async def wait_for_deletion(self, state: UnitState) -> None: ...
 
 
-class RunRequests(Protocol):
-    """Requests for runs, and the end of back-offs: `runs.unit_tasks.UnitTasks`."""
+class FirstRuns(Protocol):
+    """Runs of those whose turn has come: `runs.unit_tasks.UnitTasks`."""
 
     def now(self) -> float: ...
+    def give_turn(self, state: UnitState, cause: str) -> None: ...
+
+
+class RunRequests(Protocol):
+    """Requests for runs, and the end of back-offs: the same."""
+
     def request(self, state: UnitState, cause: str) -> None: ...
     def retry_now(self, name: str) -> None: ...
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hookrunner.convergence.seams import RunRequests
+from hookrunner.convergence.seams import FirstRuns
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.modules.order import ModuleOrder
@@ -135,7 +135,7 @@ class TurnDispatcher:
     """Requests a run of each module when its turn has come. All modules have a turn in a round (`open`); between rounds
     those have another one that were given it (`give`)."""
 
-    def __init__(self, states: UnitStates, tasks: RunRequests, rules: TurnRules) -> None:
+    def __init__(self, states: UnitStates, tasks: FirstRuns, rules: TurnRules) -> None:
         self._states = states
         self._tasks = tasks
         self._rules = rules
@@ -183,7 +183,7 @@ class TurnDispatcher:
         turns = self._turns([state for state in self._states.instances if not state.turn and state.on])
         due = [state for state in turns.next if self._is_open or state.name in self._given]
         for state in due:
-            self._tasks.request(state, self._given.pop(state.name, self._cause))
+            self._tasks.give_turn(state, self._given.pop(state.name, self._cause))
         for name, state in turns.enabled.items():
             state.wait_for(() if state.turn else turns.awaited(name))
         return due, turns

@@ -59,31 +59,31 @@ class NewUnit:
 
 
 class Units:
-    """The units that come and go: instances of addons."""
+    """The units that come and go: instances of addons. `tasks` are their runs."""
 
     def __init__(self, world: UnitWorld, runner: UnitRunner, tasks: UnitTasks, rounds: Rounds) -> None:
         self._states = world.states
         self._world = world
         self._runner = runner
-        self._tasks = tasks
+        self.tasks = tasks
         self._rounds = rounds
 
     def add(self, new: NewUnit) -> UnitState:
-        """Add a unit, which is on and runs when it is requested. Raises BadModule if its name is taken."""
+        """Add a unit, which is on and runs from `start` on. Raises BadModule if its name is taken."""
         unit, world = new.unit, self._world
         state = self._states.add(unit, new.release)
         world.planners.add(unit.name, new.planner)
         world.parts.store.add(unit.section, unit.key, new.schemas)
         world.values.add(unit.name, new.subject)
-        world.engine.open(own_queue(unit.name), self._tasks.carry_out)
+        world.engine.open(own_queue(unit.name), self.tasks.carry_out)
         self._states.notices.begin(unit.name, new.object)
         state.choose(Choice.ON)
         return state
 
-    def request(self, state: UnitState, cause: str) -> None:
-        """Run it: at once, or in the first round, which begins with the global hooks."""
-        if state.on and (state.turn or self._rounds.has_decided):
-            self._tasks.request(state, cause)
+    def start(self, state: UnitState, cause: str) -> None:
+        """Run it for the first time: at once, or in its turn in the first round, which begins with the global hooks."""
+        if self._rounds.has_decided:
+            self.tasks.give_turn(state, cause)
 
     async def delete(self, state: UnitState, cause: str) -> None:
         """Delete what it has installed; returns when that is done. Failed attempts are repeated. The unit stays until
@@ -93,14 +93,14 @@ class Units:
         self._world.parts.store.hold(state.unit.section)
         self._world.parts.hooks.disarm_schedules(state)
         self._world.executor.deadlines.set(state.name, self._world.grace)
-        self._tasks.request_deletion(state, cause)
+        self.tasks.request_deletion(state, cause)
         while state.live:
             await self._states.changed.next()
 
     def hurry_deletion(self, state: UnitState, cause: str) -> None:
         """Make the next attempt of a deletion that has failed at once: its object has changed."""
         if state.live and state.parked:
-            self._tasks.request_deletion(state, cause)
+            self.tasks.request_deletion(state, cause)
 
     async def remove(self, state: UnitState) -> None:
         """Remove a unit, and leave what it has installed as it is. An attempt that is under way ends before; no such

@@ -100,7 +100,7 @@ class UnitViews:
         text = f"{unit} is at revision {head.revision} now, until {kind.pinned_until}"
         self._sources.states.notices.publish(Notice(unit, kind.rolled_back, f"on request: {text}", bad=False))
         if state.on:
-            self._sources.tasks.request(state, "Rollback")
+            self._sources.tasks.give_turn(state, "Rollback")
         return f"{text}\n"
 
     def _hooks(self, unit: str) -> Sequence[Hook]:

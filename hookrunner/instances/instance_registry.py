@@ -110,6 +110,7 @@ class InstanceRegistry:
         self._dependents = {name: addons_requiring(name, self.addons.values()) for name in self.addons}
         self._caches = caches
         self._units = units
+        self._tasks = units.tasks
         self._notices = states.notices
         self._changes = states.unit_changes
         self._workshop = workshop
@@ -160,7 +161,7 @@ class InstanceRegistry:
         """Run instances whose specs have changed, the last of several changes only, until cancelled."""
         while True:
             for live in filter(None, map(self.get, sorted(await self._edits.next_batch()))):
-                self._units.request(live.state, "Instance-Changed")
+                self._tasks.request(live.state, "Instance-Changed")
 
     async def follow_suspensions(self) -> None:
         """Run instances that had to give way to one that is suspended now and has installed nothing, until
@@ -179,7 +180,7 @@ class InstanceRegistry:
         before it."""
         for live in self.live:
             if live.addon.name in addons and (live.waits_for(change) or live.state.busy_since is not None):
-                self._units.request(live.state, cause)
+                self._tasks.request(live.state, cause)
 
     def _note_deletion(self, addon: Addon, instance: Instance) -> None:
         """An object does not exist any more. The end of its unit runs the instances that had to give way. If it has no
@@ -203,7 +204,7 @@ class InstanceRegistry:
         for live in self.live:
             if live.addon.name in addons:
                 live.planner.packages.expire()
-                self._units.request(live.state, cause)
+                self._tasks.request(live.state, cause)
 
     def _decide(self) -> None:
         """Begin with the addons of which all is known now that their gates look at."""
@@ -245,7 +246,7 @@ class InstanceRegistry:
         elif live is None:
             live = self._begin(addon, instance)
             if live:
-                self._units.request(live.state, "Instance-Added")
+                self._units.start(live.state, "Instance-Added")
                 self._wake_younger(live)
         else:
             if is_another:
@@ -273,7 +274,7 @@ class InstanceRegistry:
         age, names = added.instance.age_key, self._rivals[added.addon.name]
         for live in self.live if names else ():
             if live.addon.name in names and live.instance.age_key > age:
-                self._units.request(live.state, "Older-Instance")
+                self._tasks.request(live.state, "Older-Instance")
 
     def _leave(self, addon: Addon, live: LiveUnit | None) -> None:
         """Its user manages it from now on."""

@@ -94,7 +94,7 @@ class Instances:
         self._convergence.start(background, built)
         states, registry = self._convergence.states, self.registry
         background.keep("statuses of addons", self._writer.post)
-        rollouts = RolloutWatch(self._convergence.units.request, states.unit_changes.note)
+        rollouts = RolloutWatch(self._convergence.units.tasks.request, states.unit_changes.note)
         releases, home = self._convergence.helm.releases, self._convergence.helm.namespace
         reports = StatusReports(registry, self._writer, self._health, home, rollouts, self._reported)
         background.keep("reports of addons", reports.follow)

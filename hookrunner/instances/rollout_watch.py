@@ -1,6 +1,6 @@
 """Watches rollouts of instances: wakes those who write statuses when a timeout passes, and gives up what has failed.
 
-    rollouts = RolloutWatch(units.request, states.unit_changes.note)
+    rollouts = RolloutWatch(tasks.request, states.unit_changes.note)
     facts = rollouts.judge(live, facts) # whenever the facts of an instance may have changed
     await rollouts.keep()               # until cancelled
 

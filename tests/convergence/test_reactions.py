@@ -1,7 +1,6 @@
 """What causes a round, a turn or a run of a module, and what causes nothing. Level: pure."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from dataclasses import replace
 from typing import Any
@@ -52,8 +51,6 @@ class GivenTurns:
 
 class Runs:
     """Remembers `run <module> <cause>` and `retry <module>`."""
-
-    now = staticmethod(time.monotonic)
 
     def __init__(self, seen: list[str]) -> None:
         self._seen = seen
@@ -280,15 +277,6 @@ async def test_a_cause_is_used_for_one_turn(world: World) -> None:
     await world.after(5.0, world.config.follow_values(first.changes()), world.config.follow_scripts())
     seen = await world.after(5.0, world.config.follow_values(later.changes()), world.config.follow_scripts())
     assert seen == ["script a", "turn a Schedule-Change-ModuleValues", "script a"]
-
-
-async def test_only_modules_that_are_on_and_in_their_turn_run_again(world: World) -> None:
-    """The others find everything as it is then."""
-    world.states["a"].await_turn()
-    world.states.module("b").decide(Decision(Choice.UNDECIDED))
-    for state in world.states.modules:
-        world.requests.run_again(state, "test")
-    assert world.seen == ["run c test"]
 
 
 def finding(name: str, *fields: str) -> ObjectDrift:

@@ -23,11 +23,9 @@ class Runs:
         self.now = asyncio.get_running_loop().time
         self.seen: list[str] = []
 
-    def request(self, state: UnitState, cause: str) -> None:
+    def give_turn(self, state: UnitState, cause: str) -> None:
         self.seen.append(f"{state.name} {cause}")
         state.request(self.now())
-
-    def retry_now(self, name: str) -> None: ...
 
     def take(self) -> list[str]:
         """What was requested since the last look."""

@@ -43,7 +43,7 @@ async def started(site: Site, planner: FakePlanner | None = None) -> UnitState:
     await site.start()
     site.seen()
     state = site.units.add(new(planner=planner))
-    site.units.request(state, "test")
+    site.units.start(state, "test")
     await site.rests()
     return state
 
@@ -52,7 +52,7 @@ async def test_first_converge_runs_instances_with_the_modules_and_waits_for_none
     site = make_site(module("a", 10), module("b", 20))
     site.work.takes = {"a release": 3.0, f"{DNS} release": 60.0}
     state = site.units.add(new())
-    site.units.request(state, "too early: the first round does it")
+    site.units.start(state, "too early: the first round does it")
     await site.start()
     steps = site.seen()
     assert steps.index("b beforeHelm") > steps.index("a release") > steps.index(f"{DNS} beforeHelm")
@@ -84,7 +84,7 @@ async def test_blocked_unit_touches_nothing_and_is_not_tried_again_by_time(make_
     assert (state.error, state.live, planner.planned, site.seen()) == ("no version fits", False, 1, [])
     assert isinstance(state.failure, RunBlocked)
     planner.blocked = None
-    site.units.request(state, "channel moved")
+    site.tasks.request(state, "channel moved")
     assert await site.rests() == [f"{DNS} beforeHelm", f"{DNS} release"]
     assert (state.error, state.ready) == ("", True)
 
@@ -118,10 +118,10 @@ async def test_unit_that_was_requested_during_an_attempt_that_fails_runs_at_once
     planner, site = SlowPlanner(blocked=obstacle), make_site()
     await site.start()
     state = site.units.add(new(planner=planner))
-    site.units.request(state, "test")
+    site.units.start(state, "test")
     await asyncio.sleep(0.5)
     planner.blocked = None
-    site.units.request(state, "corrected")
+    site.tasks.request(state, "corrected")
     await asyncio.sleep(2.0)
     assert (state.ready, planner.planned) == (True, 2)
 
@@ -130,8 +130,9 @@ async def test_unit_that_causes_its_own_next_run_has_a_back_off(make_site: MakeS
     planner, site = SlowPlanner(blocked=HookFailed("no")), make_site()
     await site.start()
     state = site.units.add(new(planner=planner))
+    site.units.start(state, "test")
     for _ in range(120):
-        site.units.request(state, "a hook changes values in each run")
+        site.tasks.request(state, "a hook changes values in each run")
         await asyncio.sleep(0.5)
         if state.busy_since is None:
             break
@@ -199,7 +200,7 @@ async def test_deletion_during_a_run_follows_it(make_site: MakeSite) -> None:
     site.work.takes = {f"{DNS} release": 20.0}
     await site.start()
     state = site.units.add(new())
-    site.units.request(state, "test")
+    site.units.start(state, "test")
     await site.reaches(f"{DNS} release")
     await site.units.delete(state, "deleted")
     assert site.seen() == [f"{DNS} beforeHelm", f"{DNS} release", f"{DNS} uninstall"]
@@ -210,7 +211,7 @@ async def test_removal_waits_for_the_attempt_under_way_and_leaves_what_is_instal
     site.work.takes = {f"{DNS} release": 20.0}
     await site.start()
     state = site.units.add(new())
-    site.units.request(state, "test")
+    site.units.start(state, "test")
     await site.reaches(f"{DNS} release")
     await site.units.remove(state)
     assert (site.releases.installed, site.states.get(DNS)) == ({DNS}, None)
@@ -224,7 +225,7 @@ async def test_unit_can_be_added_again_under_its_name_once_it_is_removed(make_si
         site.units.add(new())
     await delete(site, state)
     again = site.units.add(new())
-    site.units.request(again, "created again")
+    site.units.start(again, "created again")
     await site.rests()
     assert again.ready
 
@@ -273,7 +274,7 @@ def grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]
 async def live(site: Site, name: str, is_deleted: bool) -> None:
     """The whole life of a unit."""
     state = site.units.add(new(name))
-    site.units.request(state, "test")
+    site.units.start(state, "test")
     while not state.ready:
         await site.states.changed.next()
     site.store.patch(name, [ValuesOperation("add", "/dns/x", 1)])
@@ -313,6 +314,6 @@ async def test_units_that_live_are_seen_by_the_count(make_site: MakeSite) -> Non
 
 async def started_once(site: Site, name: str) -> None:
     state = site.units.add(new(name))
-    site.units.request(state, "test")
+    site.units.start(state, "test")
     while not state.ready:
         await site.states.changed.next()

@@ -178,7 +178,7 @@ class Living:
         workshop = Workshop(values, self._make, client, site.background, self._forget)
         self.registry = InstanceRegistry(self.caches, site.units, site.states, workshop)
         self._writer = StatusWriter(client)
-        rollouts = RolloutWatch(site.units.request, site.states.unit_changes.note, site.now)
+        rollouts = RolloutWatch(site.tasks.request, site.states.unit_changes.note, site.now)
         self._rollouts = rollouts
         self.reports = StatusReports(
             self.registry, self._writer, self.objects, "home", rollouts, self.reported, site.now

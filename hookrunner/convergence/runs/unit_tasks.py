@@ -54,10 +54,16 @@ class UnitTasks:
         self._metrics.convergence_seconds.add(seconds, self.activation)
         self._metrics.convergence_total.inc(self.activation)
 
-    def request(self, state: UnitState, cause: str) -> None:
-        """Run a unit: once more if it runs now, and at once if it waits for its next attempt."""
+    def give_turn(self, state: UnitState, cause: str) -> None:
+        """Run a unit, whose turn has come: once more if it runs now, and at once if it waits for its next attempt."""
         state.request(self.now())
         self._enqueue(UnitTask("ModuleRun", state.name, cause, self.activation))
+
+    def request(self, state: UnitState, cause: str) -> None:
+        """The same in its turn: one whose turn has not come yet will find everything as it is then."""
+        if state.on and state.turn:
+            state.request(self.now())
+            self._enqueue(UnitTask("ModuleRun", state.name, cause, self.activation))
 
     async def request_adoption(self, state: UnitState) -> None:
         """Run a unit once with the right to take over objects; returns when that run has succeeded or failed."""

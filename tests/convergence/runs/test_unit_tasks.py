@@ -71,7 +71,7 @@ class World:
 
     def run(self, *names: str) -> None:
         for name in names:
-            self.tasks.request(self.states[name], "test")
+            self.tasks.give_turn(self.states[name], "test")
 
 
 @pytest.fixture
@@ -94,6 +94,21 @@ async def world() -> AsyncIterator[World]:
         yield World(states, tasks, runs, deletions, queues, metrics, attempts)
         await queues.stop(0)
         background.stop()
+
+
+async def test_only_modules_that_are_on_and_in_their_turn_run_again(world: World) -> None:
+    """The others find everything as it is then."""
+    world.run("b")
+    await asyncio.sleep(1)
+    world.switch("b", Choice.UNDECIDED)
+    for state in world.states.modules:
+        world.tasks.request(state, "test")
+    await asyncio.sleep(1)
+    assert world.seen == ["run b"]
+    world.switch("b", Choice.ON)
+    world.tasks.request(world.states["b"], "test")
+    await asyncio.sleep(1)
+    assert world.seen == ["run b", "run b"]
 
 
 async def fail(world: World, *names: str) -> None:
