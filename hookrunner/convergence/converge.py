@@ -63,8 +63,9 @@ class RoundSteps:
     async def define(self, states: Sequence[UnitState]) -> None:
         """Apply the definitions of these modules, before any of them runs. A module whose definitions fail tries again
         in its own run, and fails with them; no other module waits for it."""
-        results = await asyncio.gather(*(self.definitions.apply(state) for state in states), return_exceptions=True)
-        for state, result in zip(states, results, strict=True):
+        lacking = [state for state in states if not state.has_definitions]
+        results = await asyncio.gather(*map(self.definitions.apply, lacking), return_exceptions=True)
+        for state, result in zip(lacking, results, strict=True):
             if isinstance(result, Exception):
                 _log.warn("definitions of a module were not applied", **state.unit.fields, error=result)
 

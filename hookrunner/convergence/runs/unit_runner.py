@@ -48,9 +48,7 @@ class UnitDefinitions:
     skipped: tuple[str, ...]
 
     async def apply(self, state: UnitState) -> None:
-        """Apply those of a module, unless that was done. Raises BadChart, ReleaseFailed, KubeError."""
-        if state.has_definitions:
-            return
+        """Apply those of a module. Raises BadChart, ReleaseFailed, KubeError."""
         definitions = await asyncio.to_thread(read_crds, state.unit.directory, self.skipped)
         kinds = await self.crds.ensure(definitions, self.labels) if definitions else ()
         if definitions:
@@ -126,7 +124,8 @@ class UnitRunner:
     async def _release(self, state: UnitState, plan: Plan) -> Phase:
         """The release, between the hooks before Helm and those after it. If the latter change values, all of it is done
         once more. What others change meanwhile comes with another request, whose run looks again."""
-        await self._definitions.apply(state)
+        if not state.has_definitions:
+            await self._definitions.apply(state)
         reviews = frozenset[ReviewKind]().union(*(hook.config.reviews for hook in state.hooks))
         for kind in filter(reviews.__contains__, KINDS):
             await self._webhooks.register(state, kind)  # conversions too, if its deletion was called off

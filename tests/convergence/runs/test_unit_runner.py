@@ -310,11 +310,13 @@ async def test_definitions_are_applied_once(tmp_path: Path) -> None:
     definitions = UnitDefinitions(Ensured(), Served(), {}, ())  # type: ignore[arg-type]
     state = ModuleState(replace(module("m", 10), directory=tmp_path))
     await definitions.apply(state)
-    await definitions.apply(state)
     assert (ensured, set(state.kinds)) == ([["things.a"]], {"a/v1/Thing"})
-    state.lose_definitions()
-    await definitions.apply(state)
-    assert len(ensured) == 2
+    world = World()
+    world.state.set_definitions(state.kinds)
+    assert "define" not in await world.run()
+    world.state.lose_definitions()
+    world.state.request(0.0)
+    assert "define" in await world.run()
 
 
 async def test_nothing_runs_before_the_values_are_known() -> None:
