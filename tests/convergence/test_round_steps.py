@@ -121,6 +121,13 @@ async def test_definitions_that_cannot_be_applied_hold_up_no_other_module(world:
     assert world.seen == ["define good"]
 
 
+async def test_definitions_that_are_applied_are_not_applied_again(world: World) -> None:
+    for state in world.states:
+        state.set_definitions(())
+    await world.steps.define([*world.states])
+    assert world.seen == []
+
+
 async def test_a_round_ends_with_what_no_module_wants_any_more(world: World) -> None:
     await world.steps.clean_up()
     assert world.seen == ["resume", "purge"]
