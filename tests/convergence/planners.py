@@ -38,7 +38,7 @@ class FakeBuild:
 
 
 class Written:
-    """Remembers the objects that it was told to watch: revision, objects, whether they were just written."""
+    """Remembers the objects that it watches: revision, objects, whether they were just written."""
 
     def __init__(self) -> None:
         self.tracked: list[tuple[int, tuple[JSON, ...], bool]] = []

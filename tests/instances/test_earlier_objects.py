@@ -27,7 +27,7 @@ TRACKED = [(3, (OBJECT,), False)]
 
 
 class Tracker(Written):
-    """Knows which revisions it was told to watch."""
+    """Knows which revisions it watches."""
 
     def tracks(self, head: Head) -> bool:
         return any(revision >= head.revision for revision, _, _ in self.tracked)
