@@ -7,17 +7,16 @@ far, gives none; what is installed works, or it does not. Those records have to 
 the start are over: statuses say already how it was.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner import log
+from hookrunner.convergence.plan import WrittenObjects
 from hookrunner.convergence.runs.seams import ManifestReader
 from hookrunner.convergence.unit_states import CALM, MOST_PAUSES, UnitStates
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.model.releases import Head
-from kubetypes.json_values import JSON
 
 _RETRY = 5.0
 """Seconds until releases that could not be read are read again."""
@@ -25,11 +24,10 @@ _RETRY = 5.0
 _log = log.get(__name__)
 
 
-class TrackedRevisions(Protocol):
-    """`releases.health.health_tracker.HealthTracker`."""
+class TrackedRevisions(WrittenObjects, Protocol):
+    """The same, with what it tracks."""
 
     def tracks(self, head: Head) -> bool: ...
-    def track(self, head: Head, objects: Sequence[JSON], written: bool) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ class ReleaseReconciler:
 
     def drift(self, state: UnitState) -> tuple[ObjectDrift, ...]:
         """Its objects that have drifted from what was applied."""
-        return self.tracker.known_findings(self.locator.identity(state.unit))
+        return self._helm.drift.known_findings(self.locator.identity(state.unit))
 
     def problems(self, state: UnitState) -> list[str]:
         """What is known to be wrong with the records of its release."""
@@ -271,7 +271,7 @@ class ReleaseReconciler:
             await self._helm.releases.repair(*identity, drifted, plan.options)
             _log.info("objects repaired", objects=some([*map(str, drifted)]))
             self._metrics.modules_helm_release_redeployed.inc(state.name)
-            self.tracker.mark_repaired(identity, drifted)
+            self._helm.drift.mark_repaired(identity, drifted)
 
     def _operation(self, name: str) -> Callable[..., None]:
         def observe(seconds: float, module: str, activation: str) -> None:

@@ -1,13 +1,13 @@
 """What runs and deletions of units need of other parts, as Protocols: each takes only what it uses, and a test can give
 it something that remembers. The methods are described where they are implemented."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.model.bindings import BindingType, ReviewKind
-from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions, ReleaseResult
+from hookrunner.model.releases import Head, ReleaseOptions, ReleaseResult
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -93,5 +93,3 @@ class DriftWatches(Protocol):
     ) -> None: ...
     def pause(self, identity: ReleaseId) -> None: ...
     def forget(self, identity: ReleaseId) -> None: ...
-    def known_findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]: ...
-    def mark_repaired(self, identity: ReleaseId, findings: Collection[ObjectDrift]) -> None: ...

@@ -2,7 +2,7 @@
 left."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from hookrunner import log
@@ -11,7 +11,7 @@ from hookrunner.convergence.runs.seams import DriftWatches, KnownReleases, Manif
 from hookrunner.convergence.unit_states import CALM, MOST_PAUSES, UnitStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.model.modules import Choice
-from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions
+from hookrunner.model.releases import Head, ReleaseOptions
 from hookrunner.model.units import Unit
 from hookrunner.modules.retired_modules import advise, find_successor
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -112,14 +112,6 @@ class DriftTracker:
         """Its objects do not matter any more."""
         if head := self._heads.pop(unit.name, None):
             self._drift.forget(_identity(head))
-
-    def known_findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]:
-        """The known drift of a release."""
-        return self._drift.known_findings(identity)
-
-    def mark_repaired(self, identity: ReleaseId, findings: Collection[ObjectDrift]) -> None:
-        """Note that these objects are in sync again."""
-        self._drift.mark_repaired(identity, findings)
 
     def tracks(self, unit: Unit) -> bool:
         """Are its objects watched?"""

@@ -5,7 +5,7 @@ Level: pure."""
 import asyncio
 import io
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from hookrunner.convergence.runs.unit_releases import DriftTracker, Leftovers, R
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
-from hookrunner.model.releases import Head, ObjectDrift, ObjectMarks, ReleaseOptions
+from hookrunner.model.releases import Head, ObjectMarks, ReleaseOptions
 from hookrunner.settings import Settings
 from hookrunner.settings.addons import AddonsSettings
 from hookrunner.settings.modules import ModulesSettings
@@ -130,11 +130,6 @@ class Watched:
 
     def forget(self, identity: Any) -> None:
         self.objects.pop(identity.name, None)
-
-    def known_findings(self, identity: Any) -> tuple[ObjectDrift, ...]:
-        return ()
-
-    def mark_repaired(self, identity: Any, findings: Collection[ObjectDrift]) -> None: ...
 
 
 async def tracked(records: Records, steps: Callable[[DriftTracker], object]) -> tuple[DriftTracker, dict[str, JSON]]:
