@@ -25,7 +25,7 @@ _log = log.get(__name__)
 
 
 class TrackedRevisions(WrittenObjects, Protocol):
-    """The same, with what it tracks."""
+    """`releases.health.health_tracker.HealthTracker`, which knows what it tracks."""
 
     def tracks(self, head: Head) -> bool: ...
 
