@@ -1,6 +1,6 @@
 """An instance with the package that it gets: what must hold before it is built, its values, and the build.
 
-    prepared = prepare_build(addon, instance, chosen, capabilities, installed="1.14.2")
+    prepared = PreparedBuild(addon, instance, chosen, capabilities, installed="1.14.2")
     if obstacle := prepared.obstacle: …             # the package does not fit the cluster or what is installed
     prepared.describe(store, layers)                # hooks and templates know the version from here on
     built = await builder.build(prepared.request(store, terms))
@@ -47,15 +47,24 @@ class ChosenPackage:
 
 @dataclass(frozen=True, slots=True)
 class PreparedBuild:
-    """An instance with its package, for a cluster with these capabilities. `versions` is what decides about the
-    version; `untested` is why that counts as untested on this cluster, "" if it does not."""
+    """An instance with its package, for a cluster with these capabilities. `installed` is the version that it has now,
+    empty before the first install."""
 
     addon: Addon
     instance: Instance
     chosen: ChosenPackage
     capabilities: Capabilities
-    versions: VersionRequest
-    untested: str
+    installed: str = ""
+
+    @property
+    def versions(self) -> VersionRequest:
+        """What decides about the version."""
+        return version_request(self.addon, self.instance, self.capabilities.kube_version, self.installed)
+
+    @property
+    def untested(self) -> str:
+        """Why the version counts as untested on this cluster, "" if it does not."""
+        return untested_reason(self.chosen.package.traits, self.versions, self.chosen.version.version)
 
     @property
     def obstacle(self) -> AddonObstacle | None:
@@ -65,7 +74,7 @@ class PreparedBuild:
     def describe(self, store: SectionStore, layers: AddonValues) -> None:
         """Let hooks and templates see the version and the spec; the instance has a section in the store. Raises
         BadValues."""
-        known = known_of(self.instance, self.addon, self.chosen.version, self.versions.installed)
+        known = known_of(self.instance, self.addon, self.chosen.version, self.installed)
         store.describe(self.instance.unit, layers.of_instance(known), dict(self.instance.own))
 
     def own_values(self) -> SectionStore:
@@ -90,15 +99,6 @@ class PreparedBuild:
     def refusal_of(self, built: BuiltRelease) -> AddonObstacle | None:
         """Why what was built cannot be installed by this hookrunner, None if it can."""
         return check_operator(built.min_operator, self.versions, self.chosen.version.version)
-
-
-def prepare_build(
-    addon: Addon, instance: Instance, chosen: ChosenPackage, capabilities: Capabilities, installed: str = ""
-) -> PreparedBuild:
-    """An instance with this package. `installed` is the version that it has now, empty before the first install."""
-    versions = version_request(addon, instance, capabilities.kube_version, installed)
-    untested = untested_reason(chosen.package.traits, versions, chosen.version.version)
-    return PreparedBuild(addon, instance, chosen, capabilities, versions, untested)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from hookrunner.addons.addon_values import AddonValues
-from hookrunner.addons.instance_build import BuildTools, InstanceBuild, PreparedBuild, prepare_build
+from hookrunner.addons.instance_build import BuildTools, InstanceBuild, PreparedBuild
 from hookrunner.addons.status_conditions import obstacle_of
 from hookrunner.convergence.plan import Fallback, Plan, WrittenObjects
 from hookrunner.convergence.runs.seams import HeadReader
@@ -112,7 +112,7 @@ class InstancePlanner:
         chosen = await self.packages.choose(instance, self._status, capabilities.kube_version, installed)
         if isinstance(chosen, AddonObstacle):
             raise _refusal(chosen)
-        prepared = prepare_build(addon, instance, chosen, capabilities, installed.version if installed else "")
+        prepared = PreparedBuild(addon, instance, chosen, capabilities, installed.version if installed else "")
         _require_open(prepared.obstacle)
         try:
             prepared.describe(parts.tools.store, self._values)

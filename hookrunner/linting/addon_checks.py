@@ -13,7 +13,7 @@ from hookrunner.addons.build_request import BuildRequest, BuildTerms
 from hookrunner.addons.files.addon_file import ADDON_FILE
 from hookrunner.addons.files.definition_rules import broken_rules, unchecked_rules
 from hookrunner.addons.gates import cyclic_addons
-from hookrunner.addons.instance_build import ChosenPackage, prepare_build
+from hookrunner.addons.instance_build import ChosenPackage, PreparedBuild
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.version_resolver import ResolvedVersion
 from hookrunner.charts.chart_files import CRDS
@@ -282,7 +282,7 @@ def _request(addon: Addon, package: Package, directory: Path, instance: Instance
     """The request of a first install. Whether the package fits this cluster and this hookrunner is not asked: it may be
     meant for others."""
     chosen = ChosenPackage(ResolvedVersion(package.version), package, directory)
-    prepared = prepare_build(addon, instance or default_instance(addon), chosen, stock_capabilities())
+    prepared = PreparedBuild(addon, instance or default_instance(addon), chosen, stock_capabilities())
     return prepared.request(prepared.own_values(), BuildTerms(quotes=True))
 
 

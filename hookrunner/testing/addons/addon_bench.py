@@ -18,7 +18,7 @@ from hookrunner.addons.addon_crd import read_definitions, read_object_schema
 from hookrunner.addons.addon_discovery import AddonCatalog
 from hookrunner.addons.build_request import BuildTerms, ImageSettings, ReadScopes
 from hookrunner.addons.files.definition_rules import broken_rules
-from hookrunner.addons.instance_build import ChosenPackage, PreparedBuild, prepare_build
+from hookrunner.addons.instance_build import ChosenPackage, PreparedBuild
 from hookrunner.addons.instance_fields import read_instance, require_kind
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.version_resolver import ResolvedVersion, resolve_version, version_request
@@ -85,7 +85,7 @@ class AddonBench:
         version, package = await read_package(addon, instance, self.source_of(addon), capabilities.kube_version)
         with TemporaryDirectory(dir=self.scratch) as own:
             chosen = ChosenPackage(version, package, unpack_package(package, Path(own)))
-            prepared = prepare_build(addon, instance, chosen, with_definitions(capabilities, cluster))
+            prepared = PreparedBuild(addon, instance, chosen, with_definitions(capabilities, cluster))
             _require_open(prepared.obstacle)
             hook_notes, built = await self._build(prepared, cluster)
         _require_open(prepared.refusal_of(built))
