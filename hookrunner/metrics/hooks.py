@@ -195,10 +195,12 @@ class HookMetrics:
                 yield f"metric '{operation.name[:_NAME_LENGTH]}' ({operation.action}) refused: {refused}"
 
     def _record(self, owner: _Owner, hook: _Hook, operation: MetricOperation) -> None:
-        _check_name(operation.name)
+        _check_length("a name", operation.name, _NAME_LENGTH)
         _check_count(operation.name, len(operation.labels))  # all that follows takes the more time the more there are
-        _check_labels(operation.labels)
-        _check_group(operation.group)
+        for label, value in operation.labels:
+            _check_length("a name", label, _NAME_LENGTH)
+            _check_length("a label's value", value, _VALUE_LENGTH, f"that of '{label}'", "shorten it")
+        _check_length("a group's name", operation.group, _VALUE_LENGTH)
         key = _key(hook, operation)
         series = self._series(self._family(operation), key, owner, hook[1])
         if operation.action is MetricAction.SET:
@@ -285,26 +287,12 @@ def _key(hook: _Hook, operation: MetricOperation) -> _Key:
     return tuple(sorted((label, value) for label, value in shown.items() if value))
 
 
-def _check_name(name: str) -> None:
-    """Raise OutOfBounds for a name that is too long. It is not cut: another one may begin alike."""
-    if len(name) > _NAME_LENGTH:
-        raise OutOfBounds(f"a name may have {_NAME_LENGTH} characters, this one has {len(name)}; use a shorter one")
-
-
-def _check_labels(labels: Iterable[tuple[str, str]]) -> None:
-    """The same for the labels of a series."""
-    for name, value in labels:
-        _check_name(name)
-        if len(value) > _VALUE_LENGTH:
-            text = f"a label's value may have {_VALUE_LENGTH} characters, that of '{name}' has {len(value)}"
-            raise OutOfBounds(f"{text}; shorten it")
-
-
-def _check_group(group: str) -> None:
-    """The same for the name of a group."""
-    if len(group) > _VALUE_LENGTH:
-        text = f"a group's name may have {_VALUE_LENGTH} characters, this one has {len(group)}"
-        raise OutOfBounds(f"{text}; use a shorter one")
+def _check_length(
+    what: str, text: str, longest: int, which: str = "this one", advice: str = "use a shorter one"
+) -> None:
+    """Raise OutOfBounds for a text that is too long. It is not cut: another one may begin alike."""
+    if len(text) > longest:
+        raise OutOfBounds(f"{what} may have {longest} characters, {which} has {len(text)}; {advice}")
 
 
 def _check_count(name: str, labels: int) -> None:

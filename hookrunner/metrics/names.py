@@ -12,6 +12,7 @@ Rates of things that happen to hooks are counted where they happen; this file on
 import re
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from prometheus_client.exposition import generate_latest
 from prometheus_client.gc_collector import GCCollector
@@ -251,7 +252,7 @@ class Metrics(ModuleMetrics, AddonMetrics, CloudMetrics):
             family.forget("queue", queue)
             family.forget("queue_name", queue)
 
-    def _families(self) -> list[Family]:
+    def _families(self) -> list[Family[Any]]:
         return [family for family in vars(self).values() if isinstance(family, Family)]
 
 
@@ -260,7 +261,7 @@ def ticks(uptime: float) -> int:
     return 1 + int(uptime // 10)
 
 
-def rows() -> list[Row[Family]]:
+def rows() -> list[Row[Family[Any]]]:
     """The table, in the order of the files."""
     return rows_of(Metrics)
 

@@ -9,7 +9,8 @@ object of it the live family.
 
 import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ClassVar, Generic, TypeAlias, TypeVar, overload
+from functools import partial
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, overload
 
 from hookrunner.metrics import exposition
 
@@ -56,7 +57,11 @@ class Distribution:
         yield exposition.line(f"{name}_count", labels, below)
 
 
-class Family:
+S = TypeVar("S")
+"""What a family keeps of each series."""
+
+
+class Family(Generic[S]):
     """What all three have in common: a complete name, a sentence of help and label names. `optional` are labels after
     the others: a series goes without the last of them, as far as they are empty or it has no values for them."""
 
@@ -67,6 +72,7 @@ class Family:
         self._help = text
         self._labels = (*labels, *optional)
         self._optional = len(optional)
+        self._series: dict[LabelValues, S] = {}
 
     def lines(self) -> Iterator[str]:
         """All series as they are now, in the order of their label values."""
@@ -76,14 +82,15 @@ class Family:
         """Drop all series with this value of a label, if the family has such a label: what they are about is gone."""
         if label in self._labels:
             index = self._labels.index(label)
-            self._drop(lambda key: key[index] == value)
+            self._keep(lambda key: key[index] != value)
 
     def forget_prefix(self, values: LabelValues) -> None:
         """Drop all series whose label values begin with these."""
-        self._drop(lambda key: key[: len(values)] == values)
+        self._keep(lambda key: key[: len(values)] != values)
 
-    def _drop(self, is_gone: Callable[[LabelValues], bool]) -> None:
-        raise NotImplementedError
+    def _keep(self, stays: Callable[[LabelValues], bool]) -> None:
+        for key in [key for key in self._series if not stays(key)]:
+            del self._series[key]
 
     def _lines(self) -> Iterator[str]:
         raise NotImplementedError
@@ -102,19 +109,14 @@ class Family:
         return exposition.label_text(sorted(pairs))
 
 
-class _Scalar(Family):
+class _Scalar(Family[float]):
     def __init__(self, name: str, text: str, labels: Sequence[str] = (), optional: Sequence[str] = ()) -> None:
         super().__init__(name, text, labels, optional)
-        self._values: dict[LabelValues, float] = {}
-        self._read: Reading = lambda: tuple(self._values.items())
+        self._read: Reading = lambda: tuple(self._series.items())
 
     def from_function(self, read: Reading) -> None:
         """Read all values by `read` from now on, at each scrape."""
         self._read = read
-
-    def _drop(self, is_gone: Callable[[LabelValues], bool]) -> None:
-        for key in filter(is_gone, tuple(self._values)):
-            del self._values[key]
 
     def _lines(self) -> Iterator[str]:
         for values, value in sorted({self._key(values): value for values, value in self._read()}.items()):
@@ -125,10 +127,7 @@ class Counter(_Scalar):
     """A number that only grows."""
 
     kind = "counter"
-
-    def __init__(self, name: str, text: str, labels: Sequence[str] = (), optional: Sequence[str] = ()) -> None:
-        super().__init__(name, text, labels, optional)
-        self._companions: tuple[Counter, ...] = ()
+    _companions: "tuple[Counter, ...]" = ()
 
     def inc(self, *labels: str) -> None:
         """One more."""
@@ -137,9 +136,9 @@ class Counter(_Scalar):
     def add(self, amount: float, *labels: str) -> None:
         """Grow by `amount`; 0 makes the series exist."""
         key = self._key(labels)
-        self._values[key] = self._values.get(key, 0.0) + amount
+        self._series[key] = self._series.get(key, 0.0) + amount
         for companion in self._companions:
-            companion._values.setdefault(key, 0.0)
+            companion._series.setdefault(key, 0.0)
 
     @staticmethod
     def accompany(*counters: "Counter") -> None:
@@ -158,10 +157,10 @@ class Gauge(_Scalar):
 
     def set(self, value: float, *labels: str) -> None:
         """The value from now on."""
-        self._values[self._key(labels)] = value
+        self._series[self._key(labels)] = value
 
 
-class Histogram(Family):
+class Histogram(Family[Distribution]):
     """How values spread over buckets."""
 
     kind = "histogram"
@@ -171,12 +170,11 @@ class Histogram(Family):
         name: str,
         text: str,
         labels: Sequence[str],
-        buckets: Sequence[float] = DEFAULT_BUCKETS,
         optional: Sequence[str] = (),
+        buckets: Sequence[float] = DEFAULT_BUCKETS,
     ) -> None:
         super().__init__(name, text, labels, optional)
         self._buckets = Buckets(buckets)
-        self._series: dict[LabelValues, Distribution] = {}
 
     def observe(self, value: float, *labels: str, times: int = 1) -> None:
         """Count a value, or `times` equal ones."""
@@ -185,16 +183,13 @@ class Histogram(Family):
             self._series[key] = Distribution(self._buckets)
         self._series[key].observe(value, times)
 
-    def _drop(self, is_gone: Callable[[LabelValues], bool]) -> None:
-        for key in filter(is_gone, tuple(self._series)):
-            del self._series[key]
-
     def _lines(self) -> Iterator[str]:
         for values, distribution in sorted(self._series.items(), key=lambda item: item[0]):
             yield from distribution.lines(self.name, self._label_text(values))
 
 
-F = TypeVar("F", bound=Family)
+F = TypeVar("F", bound=Family[Any])
+MakeFamily: TypeAlias = Callable[[str, str, Sequence[str], Sequence[str]], F]
 
 MODULE = ("module",)
 """The label that series of hooks of modules have. For global hooks it is empty; to Prometheus an empty label and
@@ -211,19 +206,18 @@ class Rows:
 
 
 class Row(Generic[F]):
-    """A declared metric. On the class it is itself (for documentation), on an object the live family. `optional` are
-    labels after the others that not every series has."""
+    """A declared metric. On the class it is itself (for documentation), on an object the live family, which `make`
+    makes of its complete name, its text and its labels. `optional` are labels after the others that not every series
+    has."""
 
-    def __init__(self, name: str, labels: Sequence[str], text: str, optional: Sequence[str] = ()) -> None:
+    def __init__(
+        self, make: MakeFamily[F], name: str, labels: Sequence[str], text: str, optional: Sequence[str] = ()
+    ) -> None:
+        self._make = make
         self.name = name
         self.labels = tuple(labels)
         self.optional = tuple(optional)
         self.text = text
-
-    def making(self, make: Callable[["Row[F]", str], F]) -> "Row[F]":
-        """With what makes the family, given its complete name."""
-        self._make = make
-        return self
 
     def __set_name__(self, owner: type[Rows], attribute: str) -> None:
         self._attribute = attribute
@@ -237,7 +231,7 @@ class Row(Generic[F]):
     def __get__(self, rows: Rows | None, owner: type[Rows]) -> "Row[F] | F":
         if rows is None:
             return self
-        family = self._make(self, self.name.format(rows.prefix))
+        family = self._make(self.name.format(rows.prefix), self.text, self.labels, self.optional)
         # From now on the object's own attribute is found first and this method is not called again.
         rows.__dict__[self._attribute] = family
         return family
@@ -245,14 +239,12 @@ class Row(Generic[F]):
 
 def counter(name: str, labels: Sequence[str], text: str, optional: Sequence[str] = ()) -> Row[Counter]:
     """The row of a counter."""
-    row = Row[Counter](name, labels, text, optional)
-    return row.making(lambda row, name: Counter(name, row.text, row.labels, row.optional))
+    return Row(Counter, name, labels, text, optional)
 
 
 def gauge(name: str, labels: Sequence[str], text: str, optional: Sequence[str] = ()) -> Row[Gauge]:
     """The row of a gauge."""
-    row = Row[Gauge](name, labels, text, optional)
-    return row.making(lambda row, name: Gauge(name, row.text, row.labels, row.optional))
+    return Row(Gauge, name, labels, text, optional)
 
 
 def histogram(
@@ -263,10 +255,9 @@ def histogram(
     optional: Sequence[str] = (),
 ) -> Row[Histogram]:
     """The row of a histogram."""
-    row = Row[Histogram](name, labels, text, optional)
-    return row.making(lambda row, name: Histogram(name, row.text, row.labels, buckets, row.optional))
+    return Row(partial(Histogram, buckets=buckets), name, labels, text, optional)
 
 
-def rows_of(table: type[Rows]) -> list[Row[Family]]:
+def rows_of(table: type[Rows]) -> list[Row[Family[Any]]]:
     """All rows, those of the classes that it is made of last, each in the order of its file."""
     return [row for part in table.__mro__ for row in vars(part).values() if isinstance(row, Row)]
