@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from keyword import iskeyword
 from pathlib import PurePath
-from typing import ClassVar
+from typing import Any
 
 import click
 
@@ -29,8 +29,9 @@ class LazyGroup(click.Group):
     its name, with `_` for `-`, and one behind a word of Python.
     """
 
-    prefix: ClassVar[str] = ""
-    table: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    def __init__(self, *, table: Mapping[str, tuple[str, str]], prefix: str = "", **more: Any) -> None:
+        super().__init__(**more)
+        self.table, self.prefix = table, prefix
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.table)
@@ -63,21 +64,18 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in self.table.items()])
 
 
-class _HookCommands(LazyGroup):
-    """The tools first, in the order in which an author needs them."""
-
-    prefix = "hook_"
-    table: ClassVar = {
-        "lint": ("checks.lint_commands", "Check hooks: files, or directories of them."),
-        "config": ("hooks.hook_tools", "Show what hooks declare, with every default."),
-        "run": ("hooks.hook_tools", "Run a hook on a made-up event and show what it asks for."),
-        "test": ("checks.test_commands", "Run test cases of hooks."),
-        "list": ("debug", "Name all hooks that a running hookrunner has loaded."),
-        "snapshot": ("debug", "Show the snapshots of a hook that runs."),
-    }
+_HOOK_COMMANDS = {
+    "lint": ("checks.lint_commands", "Check hooks: files, or directories of them."),
+    "config": ("hooks.hook_tools", "Show what hooks declare, with every default."),
+    "run": ("hooks.hook_tools", "Run a hook on a made-up event and show what it asks for."),
+    "test": ("checks.test_commands", "Run test cases of hooks."),
+    "list": ("debug", "Name all hooks that a running hookrunner has loaded."),
+    "snapshot": ("debug", "Show the snapshots of a hook that runs."),
+}
+"""The tools first, in the order in which an author needs them."""
 
 
-@click.group(cls=_HookCommands)
+@click.group(cls=LazyGroup, prefix="hook_", table=_HOOK_COMMANDS)
 def hook() -> None:
     """Write, check and test hooks without a cluster; look at those that run.
 
@@ -88,27 +86,24 @@ def hook() -> None:
     """
 
 
-class _ModuleCommands(LazyGroup):
-    """A look at modules first, then the tools for authors."""
-
-    prefix = "module_"
-    table: ClassVar = {
-        "list": ("modules.module_commands", "Show modules: what is on, how far it is, and why."),
-        "values": ("unit_commands", "Show a module's values, and which layer has set each."),
-        "config": ("unit_commands", "Show what users have set of a module's values."),
-        "render": ("unit_releases", "Show a module's manifests, or how they differ from the cluster."),
-        "graph": ("modules.module_commands", "Show which module waits for which."),
-        "rollback": ("unit_releases", "Bring an earlier revision of a module's release back."),
-        "adopt": ("modules.module_commands", "Have a module take over objects that no release looks after."),
-        "patches": ("unit_commands", "Show how hooks have patched a module's values in memory."),
-        "snapshots": ("unit_commands", "Show the snapshots of a module's hooks."),
-        "resource-monitor": ("modules.module_commands", "Show which objects of releases are watched."),
-        "lint": ("checks.lint_commands", "Check modules: files, schemas, values, hooks, charts."),
-        "test": ("checks.test_commands", "Run test cases of modules and of their hooks."),
-    }
+_MODULE_COMMANDS = {
+    "list": ("modules.module_commands", "Show modules: what is on, how far it is, and why."),
+    "values": ("unit_commands", "Show a module's values, and which layer has set each."),
+    "config": ("unit_commands", "Show what users have set of a module's values."),
+    "render": ("unit_releases", "Show a module's manifests, or how they differ from the cluster."),
+    "graph": ("modules.module_commands", "Show which module waits for which."),
+    "rollback": ("unit_releases", "Bring an earlier revision of a module's release back."),
+    "adopt": ("modules.module_commands", "Have a module take over objects that no release looks after."),
+    "patches": ("unit_commands", "Show how hooks have patched a module's values in memory."),
+    "snapshots": ("unit_commands", "Show the snapshots of a module's hooks."),
+    "resource-monitor": ("modules.module_commands", "Show which objects of releases are watched."),
+    "lint": ("checks.lint_commands", "Check modules: files, schemas, values, hooks, charts."),
+    "test": ("checks.test_commands", "Run test cases of modules and of their hooks."),
+}
+"""A look at modules first, then the tools for authors."""
 
 
-@click.group(cls=_ModuleCommands)
+@click.group(cls=LazyGroup, prefix="module_", table=_MODULE_COMMANDS)
 def module() -> None:
     """See the modules of a running hookrunner; write, check and test them.
 
@@ -123,28 +118,25 @@ def module() -> None:
     """
 
 
-class _AddonCommands(LazyGroup):
-    """A look at addons first, then the tools for authors."""
-
-    prefix = "addon_"
-    table: ClassVar = {
-        "list": ("addons.addon_list", "Show instances: version, phase, and what is wrong; or addons."),
-        "values": ("unit_commands", "Show an instance's values, and which layer has set each."),
-        "config": ("unit_commands", "Show what the author of an instance has set."),
-        "render": ("unit_releases", "Print an instance's objects, or how they would change."),
-        "rollback": ("unit_releases", "Bring an earlier revision of an instance back."),
-        "objects": ("addons.addon_list", "Show an instance's objects, each with its health."),
-        "patches": ("unit_commands", "Show how hooks have patched an instance's values in memory."),
-        "snapshots": ("unit_commands", "Show the snapshots of an instance's hooks."),
-        "versions": ("addons.addon_list", "Show an addon's versions and channels."),
-        "crd": ("addons.addon_offline", "Print the definitions of the addons' kinds."),
-        "abandon": ("addons.addon_abandon", "Stop managing an instance, and keep what it installed."),
-        "lint": ("checks.lint_commands", "Check addons: files, schemas, hooks, channels, packages."),
-        "test": ("checks.test_commands", "Run test cases of addons and of their hooks."),
-    }
+_ADDON_COMMANDS = {
+    "list": ("addons.addon_list", "Show instances: version, phase, and what is wrong; or addons."),
+    "values": ("unit_commands", "Show an instance's values, and which layer has set each."),
+    "config": ("unit_commands", "Show what the author of an instance has set."),
+    "render": ("unit_releases", "Print an instance's objects, or how they would change."),
+    "rollback": ("unit_releases", "Bring an earlier revision of an instance back."),
+    "objects": ("addons.addon_list", "Show an instance's objects, each with its health."),
+    "patches": ("unit_commands", "Show how hooks have patched an instance's values in memory."),
+    "snapshots": ("unit_commands", "Show the snapshots of an instance's hooks."),
+    "versions": ("addons.addon_list", "Show an addon's versions and channels."),
+    "crd": ("addons.addon_offline", "Print the definitions of the addons' kinds."),
+    "abandon": ("addons.addon_abandon", "Stop managing an instance, and keep what it installed."),
+    "lint": ("checks.lint_commands", "Check addons: files, schemas, hooks, channels, packages."),
+    "test": ("checks.test_commands", "Run test cases of addons and of their hooks."),
+}
+"""A look at addons first, then the tools for authors."""
 
 
-@click.group(cls=_AddonCommands)
+@click.group(cls=LazyGroup, prefix="addon_", table=_ADDON_COMMANDS)
 def addon() -> None:
     """See addons and their instances; write, check and test addons.
 
@@ -160,24 +152,21 @@ def addon() -> None:
     """
 
 
-class _CloudCommands(LazyGroup):
-    """Running it first, then what its owner looks at."""
-
-    prefix = "cloud_"
-    table: ClassVar = {
-        "start": ("cloud.cloud_start", "Run the loops, with a provider as the cloud."),
-        "status": ("cloud.cloud_views", "Show what holds Nodes, Services and deletions up."),
-        "release": ("cloud.cloud_views", "Let held deletions of Nodes go on."),
-        "orphans": ("cloud.cloud_views", "Show load balancers that belong to no Service."),
-        "rbac": ("cloud.cloud_rights", "Print the rights that the loops need."),
-        "check": ("cloud.cloud_check", "Try every rule on a provider, and list those that it breaks."),
-        "call": ("cloud.cloud_call", "Ask a provider one question, and show its answer."),
-        "clean": ("cloud.cloud_clean", "Delete all load balancers, before an uninstallation."),
-        "adopt": ("cloud.cloud_adopt", "Have Nodes initialised that joined without the flag for it."),
-    }
+_CLOUD_COMMANDS = {
+    "start": ("cloud.cloud_start", "Run the loops, with a provider as the cloud."),
+    "status": ("cloud.cloud_views", "Show what holds Nodes, Services and deletions up."),
+    "release": ("cloud.cloud_views", "Let held deletions of Nodes go on."),
+    "orphans": ("cloud.cloud_views", "Show load balancers that belong to no Service."),
+    "rbac": ("cloud.cloud_rights", "Print the rights that the loops need."),
+    "check": ("cloud.cloud_check", "Try every rule on a provider, and list those that it breaks."),
+    "call": ("cloud.cloud_call", "Ask a provider one question, and show its answer."),
+    "clean": ("cloud.cloud_clean", "Delete all load balancers, before an uninstallation."),
+    "adopt": ("cloud.cloud_adopt", "Have Nodes initialised that joined without the flag for it."),
+}
+"""Running it first, then what its owner looks at."""
 
 
-@click.group(cls=_CloudCommands)
+@click.group(cls=LazyGroup, prefix="cloud_", table=_CLOUD_COMMANDS)
 def cloud() -> None:
     """Run a cloud controller manager whose cloud is an executable.
 
@@ -214,12 +203,15 @@ COMMANDS = {
 class Commands(LazyGroup):
     """All commands and groups."""
 
-    table: ClassVar = COMMANDS
-
     def commands_like(self, word: str) -> list[str]:
         """The same, where `lint` without its group is `hook lint` and its neighbours."""
-        groups = {"hook": _HookCommands, "module": _ModuleCommands, "addon": _AddonCommands, "cloud": _CloudCommands}
-        below = [f"{name} {word}" for name, group in groups.items() if word in group.table]
+        groups = {
+            "hook": _HOOK_COMMANDS,
+            "module": _MODULE_COMMANDS,
+            "addon": _ADDON_COMMANDS,
+            "cloud": _CLOUD_COMMANDS,
+        }
+        below = [f"{name} {word}" for name, group in groups.items() if word in group]
         return below or super().commands_like(word)
 
 
@@ -230,7 +222,7 @@ class _NoColor(click.Option):
         return "true" if self.resolve_envvar_value(ctx) else None
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.option("--no-color", cls=_NoColor, is_flag=True, envvar="NO_COLOR", help="No colours.")
 @click.pass_context
