@@ -32,18 +32,19 @@ def format_of(extension: str) -> Format:
             return "json"
 
 
-def answer(value: JSON, form: Format) -> web.Response:
+def answer(value: JSON, form: Format, status: int = 200) -> web.Response:
     """A string is its own text; everything else is shown as JSON where text was asked for.
 
     `value` may contain `orjson.Fragment`s.
     """
     if form == "text" and isinstance(value, str):
-        return web.Response(text=value)
+        return web.Response(text=value, status=status)
     text = orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
     if form == "yaml":
         text = _yaml(orjson.loads(text))
     kinds = {"json": "application/json", "yaml": "application/yaml", "text": "text/plain"}
-    return web.Response(body=text, content_type=kinds[form], charset="utf-8" if form == "text" else None)
+    charset = "utf-8" if form == "text" else None
+    return web.Response(body=text, status=status, content_type=kinds[form], charset=charset)
 
 
 def answer_request(request: web.Request, value: JSON) -> web.Response:

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-import orjson
 from aiohttp import web
 
 from hookrunner import __version__
 from hookrunner.metrics.exposition import CONTENT_TYPE
 from hookrunner.model.status import Condition, ConvergeDump
 from hookrunner.model.timestamps import rfc3339
-from hookrunner.web.formats import list_routes
+from hookrunner.web.formats import answer, list_routes
 from kubetypes.json_values import JSON
 
 SCRAPES = 8
@@ -81,7 +80,7 @@ class _Routes:
     async def converge(self, request: web.Request) -> web.Response:
         state = self._pages.converge() if self._pages.converge else ConvergeDump()
         if _wanted(request) == "json":
-            return _json(converge_states(state))
+            return answer(converge_states(state), "json")
         return web.Response(text=converge_text(state))
 
 
@@ -140,17 +139,12 @@ def _readiness(pages: Pages, request: web.Request) -> web.Response:
     if wanted == "text":
         return web.Response(text=_text(conditions, ready), status=status)
     shown = [{"name": c.name, "ready": c.ready, "message": c.message, "since": rfc3339(c.since)} for c in conditions]
-    return _json({"ready": ready, "conditions": shown}, status)
+    return answer({"ready": ready, "conditions": shown}, "json", status)
 
 
 def _text(conditions: Sequence[Condition], ready: bool) -> str:
     lines = [_line(condition) for condition in sorted(conditions, key=lambda condition: condition.ready)]
     return "\n".join([*lines, "ready" if ready else "not ready", ""])
-
-
-def _json(value: JSON, status: int = 200) -> web.Response:
-    body = orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
-    return web.Response(body=body, status=status, content_type="application/json")
 
 
 def _line(condition: Condition) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -63,7 +64,7 @@ def read_files(source: AddonDirectories, patches: str = "") -> AddonFiles:
     names = [*(addon.name for addon in catalog.addons), *(addon.name for addon in catalog.rejected)]
     for name in sorted(overrides.by_addon.keys() - set(names)):
         raise click.BadParameter(_missing(name, names), param_hint="--addon-source")
-    return AddonFiles(catalog, directory_source(overrides), loaded)
+    return AddonFiles(catalog, partial(directory_source, overrides), loaded)
 
 
 def _addons_in(path: Path) -> list[Path]:

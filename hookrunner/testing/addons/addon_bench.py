@@ -203,16 +203,12 @@ async def _read_channel(name: str, source: DirectorySource) -> Channel | Package
         return error
 
 
-def directory_source(overrides: SourceOverrides) -> SourceOf:
+def directory_source(overrides: SourceOverrides, addon: Addon) -> DirectorySource:
     """Reads packages from directories only, since nothing else is there without a network."""
-
-    def source_of(addon: Addon) -> DirectorySource:
-        location = overrides.location_of(addon.name, parse_location(addon.source, addon.directory))
-        if not isinstance(location, DirectoryLocation):
-            raise BadInput(f"addon '{addon.name}' has its packages in {location}; name a copy with --addon-source DIR")
-        return DirectorySource(location.path)
-
-    return source_of
+    location = overrides.location_of(addon.name, parse_location(addon.source, addon.directory))
+    if not isinstance(location, DirectoryLocation):
+        raise BadInput(f"addon '{addon.name}' has its packages in {location}; name a copy with --addon-source DIR")
+    return DirectorySource(location.path)
 
 
 @asynccontextmanager
