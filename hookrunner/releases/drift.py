@@ -30,7 +30,7 @@ from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model import units
 from hookrunner.model.events import ObjectSeen, Synced, WatchLost
-from hookrunner.model.releases import ObjectDrift
+from hookrunner.model.releases import ObjectDrift, ReleaseOptions
 from hookrunner.model.resources import ObjectKey
 from hookrunner.releases.drift_checks import DriftBackoff, RecheckQueue, changed_fields, state_of
 from hookrunner.releases.manifest_objects import (
@@ -45,7 +45,7 @@ from hookrunner.releases.manifest_objects import (
 )
 from hookrunner.releases.object_watches import ObjectWatches, PresentObjects
 from hookrunner.releases.objects.apply_refusals import without_faults
-from hookrunner.releases.objects.object_marks import IGNORE, for_comparison
+from hookrunner.releases.objects.object_marks import as_adopted, is_adopted, is_ignored
 from hookrunner.releases.objects.tolerant_writes import find_faults
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
@@ -54,19 +54,20 @@ Kind: TypeAlias = tuple[str, str]
 """apiVersion and kind, as manifests have them."""
 
 _HOOK = "helm.sh/hook"
+_OPTIONS = ReleaseOptions()
 _DELETED_BY_CLUSTER = ("certificates.k8s.io", "CertificateSigningRequest")
 
 
 @dataclass(slots=True)
 class TrackedRelease:
     """Objects as they were applied. `findings` are their known drift; while `paused`, none is detected. `seen` is the
-    state in which each object was read last. With `respect_ignore`, objects that their users have ignored do not drift.
+    state in which each object was read last. Objects that their users have ignored do not drift if `options` say so.
     """
 
     identity: ReleaseId
     objects: dict[ObjectId, JSON]
     mode: units.Drift
-    respect_ignore: bool = False
+    options: ReleaseOptions = _OPTIONS
     paused: bool = False
     findings: dict[ObjectId, ObjectDrift] = field(default_factory=dict)
     seen: dict[ObjectId, bytes] = field(default_factory=dict)
@@ -78,7 +79,10 @@ class TrackedRelease:
 
     def sent(self, tracked_id: ObjectId, metadata: JSON) -> JSON:
         """The object as it was written on the live one with this metadata."""
-        return for_comparison(self.objects[tracked_id], metadata, self.identity)
+        obj = self.objects[tracked_id]
+        if not is_adopted(metadata, self.identity):
+            return obj
+        return as_adopted(obj, self.identity, self.options.marks)
 
 
 class TrackedReleases:
@@ -89,12 +93,16 @@ class TrackedReleases:
         self._by_kind: dict[Kind, dict[str, dict[ObjectId, TrackedRelease]]] = {}
 
     def put(
-        self, identity: ReleaseId, objects: Iterable[JSON], mode: units.Drift, respect_ignore: bool = False
+        self,
+        identity: ReleaseId,
+        objects: Iterable[JSON],
+        mode: units.Drift,
+        options: ReleaseOptions = _OPTIONS,
     ) -> TrackedRelease:
         """Track these objects of a release, and none of its earlier ones."""
         self.drop(identity)
         permanent = {object_id(obj, identity): obj for obj in objects if _is_permanent(obj)}
-        release = TrackedRelease(identity, permanent, mode, respect_ignore)
+        release = TrackedRelease(identity, permanent, mode, options)
         self._releases[identity] = release
         for tracked_id in release.objects:
             names = self._by_kind.setdefault((tracked_id.api_version, tracked_id.kind), {})
@@ -183,11 +191,15 @@ class Drift:
         self._backoff = DriftBackoff()
 
     def track(
-        self, identity: ReleaseId, objects: Iterable[JSON], mode: units.Drift, respect_ignore: bool = False
+        self,
+        identity: ReleaseId,
+        objects: Iterable[JSON],
+        mode: units.Drift,
+        options: ReleaseOptions = _OPTIONS,
     ) -> None:
         """Track a release whose objects were applied as given, also after `pause`. Mode `off` forgets it. Of addons the
-        objects are given with their marks; `respect_ignore` as in the options of the release."""
-        release = self._tracked.put(identity, () if mode == "off" else objects, mode, respect_ignore)
+        objects are given with their marks; `options` are those of the release."""
+        release = self._tracked.put(identity, () if mode == "off" else objects, mode, options)
         self._watch()
         for tracked_id in release.objects:
             present = self._present[tracked_id.api_version, tracked_id.kind]
@@ -316,7 +328,7 @@ class Drift:
             metadata = live["metadata"] if live else await writes.read_metadata(self._client, ref)
         except (NotFound, UnknownKind):
             return None
-        if release.respect_ignore and IGNORE in (metadata.get("annotations") or {}):
+        if is_ignored(metadata, release.options):
             return ()
         labelled = MANAGED_BY.items() <= (metadata.get("labels") or {}).items()
         if not release.changes_matter:

@@ -8,7 +8,7 @@ import pytest
 from hookrunner.errors import UnknownKind
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model import units
-from hookrunner.model.releases import ObjectMarks, OwnerReference
+from hookrunner.model.releases import ObjectMarks, OwnerReference, ReleaseOptions
 from hookrunner.releases.objects.object_marks import ADOPTED, IGNORE, with_marks
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
@@ -279,7 +279,7 @@ async def test_unreadable_object_is_read_again_later(watched: Watched, sandbox: 
 
 async def test_ignored_object_does_not_drift_until_the_annotation_goes(watched: Watched) -> None:
     await watched.world.apply(MAP)
-    watched.drift.track(watched.world.identity, [MAP], "repair", respect_ignore=True)
+    watched.drift.track(watched.world.identity, [MAP], "repair", ReleaseOptions(respect_ignore=True))
     await watched.world.edit(MAP, {"metadata": {"annotations": {IGNORE: ""}}, "data": {"color": "blue"}})
     assert (await watched.after(10), watched.found) == ([], [])
     await watched.world.edit(MAP, {"metadata": {"annotations": {IGNORE: None}}})
@@ -296,16 +296,20 @@ async def test_lost_mark_is_drift(watched: Watched) -> None:
 
 
 async def test_adopted_object_that_has_no_owner_is_no_drift(watched: Watched) -> None:
-    """Its release has the owner reference of all its objects, but an adopted one is written without."""
+    """Its release has the owner reference of all its objects, but an adopted one is written without. Owners that the
+    chart itself names are compared."""
     identity = watched.world.identity
-    adopted = MAP | {"metadata": MAP["metadata"] | {"annotations": {ADOPTED: str(identity)}}}
+    other = await watched.world.apply(made("ConfigMap", "b"))
+    named = {"apiVersion": "v1", "kind": "ConfigMap", "name": "b", "uid": other["metadata"]["uid"]}
+    ours = MAP | {"metadata": MAP["metadata"] | {"ownerReferences": [named]}}
+    adopted = ours | {"metadata": ours["metadata"] | {"annotations": {ADOPTED: str(identity)}}}
     owner = OwnerReference("addons.x-k8s.io/v1alpha1", "Demo", "default", "u-1")
-    marked = with_marks(MAP, ObjectMarks(owner=owner))
+    marks = ObjectMarks(owner=owner)
     await watched.world.apply(adopted)
-    watched.drift.track(identity, [marked], "repair")
+    watched.drift.track(identity, [with_marks(ours, marks)], "repair", ReleaseOptions(marks=marks))
     assert await watched.after(10) == []
-    await watched.world.edit(MAP, {"data": {"color": "blue"}})
-    assert await watched.after(10) == ["default/ConfigMap/a /data/color"]
+    await watched.world.edit(MAP, {"data": {"color": "blue"}, "metadata": {"ownerReferences": None}})
+    assert await watched.after(10) == ["default/ConfigMap/a /metadata/ownerReferences /data/color"]
 
 
 @pytest.mark.parametrize("mode", ["warn", "repair"])

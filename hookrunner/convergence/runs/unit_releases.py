@@ -148,7 +148,7 @@ class DriftTracker:
         unit, head, options = settled.unit, settled.head, settled.options
         if self._heads.get(unit.name) is head:  # else it was written or deleted meanwhile
             sent = [with_marks(obj, options.marks) for obj in objects]
-            self._drift.track(_identity(head), sent, unit.drift, options.respect_ignore)
+            self._drift.track(_identity(head), sent, unit.drift, options)
 
 
 _NO_MODULES = "there is no modules directory"

@@ -97,16 +97,8 @@ def with_live_owner(last: JSON, metadata: JSON, marks: ObjectMarks) -> JSON:
 def for_dry_run(obj: JSON, metadata: JSON, marks: ObjectMarks) -> JSON:
     """The object as it is tried out: without its owner if the live object still has a reference to an earlier one. The
     write takes that away first, a dry run cannot."""
-    is_current = all(marks.owner and entry["uid"] == marks.owner.uid for entry in _our_references(metadata, marks))
-    return obj if is_current else _without_owners(obj)
-
-
-def for_comparison(obj: JSON, metadata: JSON, identity: ReleaseId) -> JSON:
-    """The object with whose fields the live one is compared: one that was adopted was written without an owner."""
-    return _without_owners(obj) if is_adopted(metadata, identity) else obj
-
-
-def _without_owners(obj: JSON) -> JSON:
+    if all(marks.owner and entry["uid"] == marks.owner.uid for entry in _our_references(metadata, marks)):
+        return obj
     return obj | {"metadata": {key: value for key, value in obj["metadata"].items() if key != "ownerReferences"}}
 
 

@@ -121,9 +121,9 @@ class Watched:
         self.objects: dict[str, JSON] = {}
         self.respected: dict[str, bool] = {}
 
-    def track(self, identity: Any, objects: Iterable[JSON], mode: Any, respect_ignore: bool = False) -> None:
+    def track(self, identity: Any, objects: Iterable[JSON], mode: Any, options: ReleaseOptions) -> None:
         self.objects[identity.name] = [*objects]
-        self.respected[identity.name] = respect_ignore
+        self.respected[identity.name] = options.respect_ignore
 
     def pause(self, identity: Any) -> None:
         self.objects.pop(identity.name, None)
