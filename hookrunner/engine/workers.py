@@ -16,7 +16,7 @@ from hookrunner.engine.run_gate import RunGate
 from hookrunner.errors import HookFailed, HookrunnerError, PatchFailed, internal
 from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import MAIN, Hook
+from hookrunner.model.bindings import MAIN, Hook, OnFailure
 from hookrunner.model.events import FilterBroke
 from hookrunner.model.tasks import (
     Done,
@@ -248,7 +248,7 @@ class QueueRuns:
         _log.error("Hook failed. Will retry after delay.", error=error, failed_count=attempt)
         # In the module's own queue it would hold up the module, which then could not even be turned off.
         blocks_module = order.queue == own_queue(order.module) != MAIN
-        return Failed(str(error), park=blocks_module or settings.on_failure == "park")
+        return Failed(str(error), park=blocks_module or _parks(settings.on_failure))
 
     def _give_up(self, order: HookRun, task: Task, error: HookrunnerError) -> Dropped:
         """The last attempt has failed. The hook never learns of the task's events; later ones must not wait for it."""
@@ -257,3 +257,11 @@ class QueueRuns:
         self.last_given_up = task.describe()
         _log.error("hook failed for the last time, the task is dropped", error=error, failed_count=task.failures + 1)
         return Dropped(str(error))
+
+
+def _parks(policy: OnFailure) -> bool:
+    match policy:
+        case "retry":
+            return False
+        case "park":
+            return True

@@ -59,6 +59,9 @@ LIFECYCLE = frozenset(
 """Bindings to phases of the program itself."""
 
 
+OnFailure = Literal["retry", "park"]
+
+
 @dataclass(frozen=True, slots=True)
 class HookSettings:
     """Rate limit, timeout and failure handling of a hook's runs. Durations are seconds.
@@ -70,7 +73,7 @@ class HookSettings:
     burst: int = 1
     timeout: float | None = None
     combine: bool = True
-    on_failure: Literal["retry", "park"] = "retry"
+    on_failure: OnFailure = "retry"
     max_attempts: int = 0
     on_dry_run: Literal["run", "skip"] = "run"
     on_review_patches: Literal["apply", "refuse"] = "apply"

@@ -14,7 +14,7 @@ from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
-from hookrunner.kube.objects import Objects
+from hookrunner.kube.objects import _RIGHTS, Objects
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.model.operations import ObjectOperation, Verb
@@ -387,3 +387,7 @@ async def test_missing_rights_are_named_with_all_that_the_operation_needs(
         with pytest.raises(Denied) as caught:
             await objects.carry_out(asked)
     assert f'add {{apiGroups: [""], resources: [configmaps], verbs: [{needed}]}} to the role' in str(caught.value)
+
+
+def test_each_operation_has_the_rights_that_a_refusal_names() -> None:
+    assert _RIGHTS.keys() == {*Verb}

@@ -2,12 +2,14 @@
 
 Level: pure."""
 
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import orjson
 
 from hookrunner.hooks.config.hook_config import parse
+from hookrunner.hooks.config.schema import SETTINGS
 from hookrunner.model.bindings import Change, HookConfig, HookSettings, Kubernetes, Schedule
+from hookrunner.shapes import Text
 from tests.tables import each
 
 
@@ -132,3 +134,11 @@ def test_webhook_bindings_keep_the_words_of_the_api() -> None:
     assert (binding.rules, binding.reinvocation_policy) == ((rule,), "IfNeeded")
     assert binding.object_selector == {"matchLabels": {"a": "b"}}
     assert binding.namespace_selector == {"matchLabels": {"c": "d"}}
+
+
+@each(
+    ("key", "field"),
+    [("onFailure", "on_failure"), ("onDryRun", "on_dry_run"), ("onReviewPatches", "on_review_patches")],
+)
+def test_settings_allow_the_words_that_the_model_knows(key: str, field: str) -> None:
+    assert SETTINGS.keys[key] == Text(get_args(get_type_hints(HookSettings)[field]))
