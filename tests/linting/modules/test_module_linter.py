@@ -82,8 +82,8 @@ BAD = [
     ("crds/a.yaml", "kind: Pod", "crd-refused", "crds/a.yaml:1", "may be in crds/"),
     ("templates/dns.yaml", "a: 1\n{{ if }}", "chart-refused", "templates/dns.yaml:2", "missing value"),
     ("templates/dns.yaml", "a: 1\n{{ fail .Values.dns.zone }}", "render-failed", "templates/dns.yaml:2", "local"),
-    ("templates/dns.yaml", "---\na: b: {{ .Values.dns.zone }}", "manifest-refused", "templates/dns.yaml:2", "correct the YAML"),
-    ("templates/dns.yaml", "{{ .Values.dns.zone }}\n a: b: c", "manifest-refused", "templates/dns.yaml:1", "correct the YAML"),
+    ("templates/dns.yaml", "---\na: b: {{ .Values.dns.zone }}", "manifest-refused", "templates/dns.yaml:2", "correct"),
+    ("templates/dns.yaml", "{{ .Values.dns.zone }}\n a: b: c", "manifest-refused", "templates/dns.yaml:1", "correct"),
     ("templates/dns.yaml", "just text", "manifest-refused", "templates/dns.yaml:1", "not an object"),
     (
         "templates/dns.yaml",
