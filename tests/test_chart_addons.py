@@ -93,7 +93,7 @@ def test_patches_of_instances_are_off_until_they_are_allowed(render: Render) -> 
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        ("a=b", ("kube-system", "OWN")),
+        ("port=9115", ("kube-system", "OWN")),
         ("addons.namespaces={dns,kube-system}", ("dns", "kube-system")),
         ("addons.namespaces={*}", ()),
         ("settings.addon-namespaces=dns", ("dns",)),
@@ -141,7 +141,7 @@ def test_rights_are_limited_to_the_offered_kinds(render: Render) -> None:
 @pytest.mark.parametrize(
     ("flag", "words"),
     [
-        ("addons.patches=some", '"some" should be one of none, listed, all'),
+        ("addons.patches=some", "at '/addons/patches': value must be one of 'none', 'listed', 'all'"),
         ("addons.names={corends}", "'corends' is not in the image: there are coredns, dashboard"),
         ("addons.instances[0].kind=CoreDNS", "an object needs apiVersion, kind and metadata.name"),
         (

@@ -108,7 +108,11 @@ def test_cert_manager_is_asked_for_the_services_name(render: Render, namespace: 
 
 
 @pytest.mark.parametrize(
-    ("certs", "words"), [("files", "one of self, secret, cert-manager"), ("cert-manager", "needs webhooks.issuerRef")]
+    ("certs", "words"),
+    [
+        ("files", "at '/webhooks/certs': value must be one of 'self', 'secret', 'cert-manager'"),
+        ("cert-manager", "needs webhooks.issuerRef"),
+    ],
 )
 def test_certificates_that_cannot_come_are_refused(certs: str, words: str, helm: Path) -> None:
     command = [str(helm), "template", "watch", str(CHART), *WEBHOOKS, "--set", f"webhooks.certs={certs}"]

@@ -8,7 +8,6 @@
 {{- $_ := set $settings "modules-dir" (.Values.modules.enabled | ternary (include "hookrunner.modules.directories" .) ":") }}
 {{- if .Values.addons.enabled }}
 {{- $_ := set $settings "addons-dir" "/addons" }}
-{{- if not (has .Values.addons.patches (list "none" "listed" "all")) }}{{ fail (printf "addons.patches: %s should be one of none, listed, all" (toJson .Values.addons.patches)) }}{{ end }}
 {{- $_ := set $settings "addon-patches" .Values.addons.patches }}
 {{- with .Values.addons.names }}{{ $_ := set $settings "addons" (join "," .) }}{{ end }}
 {{- with include "hookrunner.addons.namespaces" . }}{{ $_ := set $settings "addon-namespaces" . }}{{ end }}
