@@ -31,6 +31,11 @@ VARIANTS = {
         "webhooks.admission=true,webhooks.clientCA.secret=clients,networkPolicy.apiServers={10.0.0.0/28,fd00::/64},"
         "networkPolicy.metricsFrom[0].team=monitoring,networkPolicy.extraIngress[0].ports[0].port=8080",
     ),
+    "several replicas, limited ways out": (
+        "--set",
+        "replicas=2,webhooks.admission=true,priorityClassName=system-cluster-critical,"
+        "networkPolicy.egress[0].ports[0].port=6443,networkPolicy.egress[1].to[0].ipBlock.cidr=10.0.0.0/28",
+    ),
     "no policy": ("--set", "networkPolicy.enabled=false"),
     "everything else": (
         "--set",
@@ -87,8 +92,9 @@ def test_probes_and_service_lead_to_the_port(render: Render) -> None:
     rendered = objects(render("--set", "port=9650"))
     (container,) = rendered["Deployment"]["spec"]["template"]["spec"]["containers"]
     (port,) = container["ports"]
-    probes = [container[f"{probe}Probe"]["httpGet"] for probe in ("liveness", "readiness")]
+    probes = [container[f"{probe}Probe"]["httpGet"] for probe in ("startup", "liveness", "readiness")]
     assert [(probe["path"], probe["port"]) for probe in probes] == [
+        ("/healthz", port["name"]),
         ("/healthz", port["name"]),
         ("/readyz", port["name"]),
     ]

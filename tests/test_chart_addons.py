@@ -163,6 +163,8 @@ def test_a_pod_can_run_before_services_and_the_network_of_pods_work(render: Rend
     assert (pod["hostNetwork"], pod["dnsPolicy"]) == (True, "Default")
     assert [toleration["key"].rpartition("/")[2] for toleration in pod["tolerations"]] == [
         "not-ready",
+        "uninitialized",
+        "control-plane",
         "network-unavailable",
         "mine",
     ]

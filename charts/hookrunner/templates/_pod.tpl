@@ -55,6 +55,9 @@ hostNetwork: true
 # Names are resolved by the node: the cluster's DNS may not be there yet.
 dnsPolicy: Default
 {{ end -}}
+{{- with .Values.priorityClassName -}}
+priorityClassName: {{ . }}
+{{ end -}}
 securityContext:
   runAsNonRoot: true
   runAsUser: 10001
@@ -67,8 +70,11 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- if or .Values.tolerations .Values.hostNetwork }}
 tolerations:
   {{- if .Values.hostNetwork }}
-  # A node is not ready before it has a network.
-  - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoSchedule}
+  # A node is not ready before it has a network, also when that takes longer than the 300 s of NoExecute, and has no
+  # addresses before a cloud controller manager, which may be a module, has initialised it.
+  - {key: node.kubernetes.io/not-ready, operator: Exists}
+  - {key: node.cloudprovider.kubernetes.io/uninitialized, operator: Exists, effect: NoSchedule}
+  - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
   - {key: node.kubernetes.io/network-unavailable, operator: Exists, effect: NoSchedule}
   {{- end }}
   {{- with .Values.tolerations }}
