@@ -124,5 +124,22 @@ def test_the_notes_ask_for_no_value_that_is_set(helm: Path) -> None:
     assert [word for word in ("WARNING", "webhooks.clientCA", "networkPolicy") if word in said] == []
 
 
+def test_the_notes_state_what_to_do_next(helm: Path) -> None:
+    plain = notes(helm)
+    assert "rollout status --namespace default deployment/watch-hookrunner" in plain
+    assert "hooks.NAME\\.sh=FILE" in plain
+    assert "It has no rights but its own needs" in plain
+    both = notes(helm, "--set", "modules.enabled=true,addons.enabled=true")
+    assert [command in both for command in ("hookrunner module list", "hookrunner addon list")] == [True, True]
+    assert "clusterAdmin" not in plain + both
+
+
+@pytest.mark.parametrize("part", ["modules", "addons"])
+def test_the_notes_warn_of_all_rights(part: str, helm: Path) -> None:
+    said = notes(helm, "--set", f"{part}.enabled=true,{part}.clusterAdmin=true")
+    assert f"WARNING: {part}.clusterAdmin is on" in said
+    assert "It has no rights" not in said
+
+
 def test_conversions_are_not_asked_for_a_certificate(helm: Path) -> None:
     assert "clientCA" not in notes(helm, "--set", "webhooks.admission=true,webhooks.conversion=true")
