@@ -1,3 +1,19 @@
+{{- /* Fails if another release in this namespace has modules or addons too: both would keep the same records of releases,
+and purge what the other one has installed. */}}
+{{- define "hookrunner.checkAlone" -}}
+{{- if or .Values.modules.enabled .Values.addons.enabled }}
+{{- range (lookup "apps/v1" "Deployment" .Release.Namespace "").items }}
+{{- $labels := .metadata.labels | default dict }}
+{{- $other := get $labels "app.kubernetes.io/instance" }}
+{{- if and (eq (get $labels "app.kubernetes.io/name" | default "") $.Chart.Name) (ne $other $.Release.Name) }}
+{{- range (first .spec.template.spec.containers).env }}
+{{- if or (and (eq .name "HOOKRUNNER_MODULES_DIR") (ne (get . "value" | default "") ":")) (eq .name "HOOKRUNNER_ADDONS_DIR") }}{{ fail (printf "release '%s' in namespace '%s' has modules or addons too, and both would keep the same records: install this one in another namespace, or add its values to '%s'" $other $.Release.Namespace $other) }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "hookrunner.serves" -}}
 {{ if or .Values.webhooks.admission .Values.webhooks.conversion }}yes{{ end }}
 {{- end }}
