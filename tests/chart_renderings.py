@@ -50,7 +50,7 @@ metadata:
 
 def render(release: str, *flags: str) -> str:
     """What helm makes of the chart in a namespace of that name. Raises CalledProcessError if it makes nothing."""
-    command = [find_tool("helm"), "template", release, CHARTS / "hookrunner", "--namespace", release, *flags]
+    command = [str(find_tool("helm")), "template", release, str(CHARTS / "hookrunner"), "--namespace", release, *flags]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 

@@ -3,18 +3,20 @@ and what users read when that cannot be. No container runs: Pods become ready by
 
 Level: control plane."""
 
+import asyncio
 import json
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
 
 from tests.chart_renderings import PLAIN, files
 from tests.controlplane.cluster import Cluster
 from tests.fakes.chart import CHART
+from tests.flows.waiting import until
 
 RELEASED = Path(__file__).parent / "released_charts"
 LEFT = (
@@ -135,18 +137,17 @@ def test_a_value_of_the_wrong_type_changes_nothing(
     assert present(cluster, namespace) == before
 
 
-def test_an_upgrade_that_was_killed_is_rolled_back_and_repeated(
+async def test_an_upgrade_that_was_killed_is_rolled_back_and_repeated(
     run_helm: Helm, helm: Path, chart: Path, cluster: Cluster, namespace: str
 ) -> None:
     """docs/chart.md names these commands."""
     succeed(run_helm("install", "watch", chart, "--wait"))
     where = ("--namespace", namespace, "--kubeconfig", cluster.kubeconfig)
     never = ("upgrade", "watch", chart, "--set", "nodeSelector.there-is=none", "--wait")
-    with subprocess.Popen([helm, *never, *where], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
-        while "pending-upgrade" not in run_helm("list", "--output", "json").stdout:
-            assert killed.poll() is None
-            time.sleep(0.1)
-        killed.kill()
+    killed = await asyncio.create_subprocess_exec(helm, *never, *where, stdout=DEVNULL, stderr=DEVNULL)
+    await until(lambda: "pending-upgrade" in run_helm("list", "--output", "json").stdout, "the upgrade has begun")
+    killed.kill()
+    await killed.wait()
     assert "another operation (install/upgrade/rollback) is in progress" in refused(run_helm("upgrade", "watch", chart))
     succeed(run_helm("rollback", "watch", "--wait"))
     succeed(run_helm("upgrade", "watch", chart, "--wait"))

@@ -17,7 +17,7 @@ FIRST = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "CoreDNS", "metadata"
 
 
 def template(helm: Path, flags: str, *more: str) -> dict[str, Any]:
-    command = [helm, "template", "watch", CHART, "--set", flags, *more]
+    command = [str(helm), "template", "watch", str(CHART), "--set", flags, *more]
     return named(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
