@@ -45,7 +45,7 @@ from hookrunner.releases.manifest_objects import (
 )
 from hookrunner.releases.object_watches import ObjectWatches, PresentObjects
 from hookrunner.releases.objects.apply_refusals import without_faults
-from hookrunner.releases.objects.object_marks import as_adopted, is_adopted, is_ignored
+from hookrunner.releases.objects.object_marks import IGNORE, as_adopted, is_adopted, with_marks
 from hookrunner.releases.objects.tolerant_writes import find_faults
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
@@ -79,10 +79,9 @@ class TrackedRelease:
 
     def sent(self, tracked_id: ObjectId, metadata: JSON) -> JSON:
         """The object as it was written on the live one with this metadata."""
-        obj = self.objects[tracked_id]
-        if not is_adopted(metadata, self.identity):
-            return obj
-        return as_adopted(obj, self.identity, self.options.marks)
+        marked = with_marks(self.objects[tracked_id], self.options.marks)
+        is_ours = not is_adopted(metadata, self.identity)
+        return marked if is_ours else as_adopted(marked, self.identity, self.options.marks)
 
 
 class TrackedReleases:
@@ -197,8 +196,8 @@ class Drift:
         mode: units.Drift,
         options: ReleaseOptions = _OPTIONS,
     ) -> None:
-        """Track a release whose objects were applied as given, also after `pause`. Mode `off` forgets it. Of addons the
-        objects are given with their marks; `options` are those of the release."""
+        """Track a release whose objects were applied as given, also after `pause`. Mode `off` forgets it.
+        `options` are those of the release; its marks are not in the objects yet."""
         release = self._tracked.put(identity, () if mode == "off" else objects, mode, options)
         self._watch()
         for tracked_id in release.objects:
@@ -328,7 +327,7 @@ class Drift:
             metadata = live["metadata"] if live else await writes.read_metadata(self._client, ref)
         except (NotFound, UnknownKind):
             return None
-        if is_ignored(metadata, release.options):
+        if release.options.respect_ignore and IGNORE in (metadata.get("annotations") or {}):
             return ()
         labelled = MANAGED_BY.items() <= (metadata.get("labels") or {}).items()
         if not release.changes_matter:

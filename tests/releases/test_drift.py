@@ -295,6 +295,15 @@ async def test_lost_mark_is_drift(watched: Watched) -> None:
     assert await watched.after(10) == ["default/ConfigMap/a /metadata/labels/hookrunner.io~1addon"]
 
 
+async def test_a_mark_of_its_release_that_an_object_lacks_is_drift(watched: Watched) -> None:
+    marks = ObjectMarks(labels={"of": "a"})
+    await watched.world.apply(with_marks(MAP, marks))
+    watched.drift.track(watched.world.identity, [MAP], "repair", ReleaseOptions(marks=marks))
+    assert await watched.after(10) == []
+    await watched.world.edit(MAP, {"metadata": {"labels": {"of": None}}})
+    assert await watched.after(10) == ["default/ConfigMap/a /metadata/labels/of"]
+
+
 async def test_adopted_object_that_has_no_owner_is_no_drift(watched: Watched) -> None:
     """Its release has the owner reference of all its objects, but an adopted one is written without. Owners that the
     chart itself names are compared."""
@@ -306,7 +315,7 @@ async def test_adopted_object_that_has_no_owner_is_no_drift(watched: Watched) ->
     owner = OwnerReference("addons.x-k8s.io/v1alpha1", "Demo", "default", "u-1")
     marks = ObjectMarks(owner=owner)
     await watched.world.apply(adopted)
-    watched.drift.track(identity, [with_marks(ours, marks)], "repair", ReleaseOptions(marks=marks))
+    watched.drift.track(identity, [ours], "repair", ReleaseOptions(marks=marks))
     assert await watched.after(10) == []
     await watched.world.edit(MAP, {"data": {"color": "blue"}, "metadata": {"ownerReferences": None}})
     assert await watched.after(10) == ["default/ConfigMap/a /metadata/ownerReferences /data/color"]

@@ -15,7 +15,6 @@ from hookrunner.model.releases import Head, ReleaseOptions
 from hookrunner.model.units import Unit
 from hookrunner.modules.retired_modules import advise, find_successor
 from hookrunner.releases.manifest_objects import ReleaseId
-from hookrunner.releases.objects.object_marks import with_marks
 from hookrunner.settings import Settings
 from hookrunner.waits import Batches, Pauses
 from kubetypes.json_values import JSON
@@ -147,8 +146,7 @@ class DriftTracker:
     def _begin(self, settled: _Settled, objects: tuple[JSON, ...]) -> None:
         unit, head, options = settled.unit, settled.head, settled.options
         if self._heads.get(unit.name) is head:  # else it was written or deleted meanwhile
-            sent = [with_marks(obj, options.marks) for obj in objects]
-            self._drift.track(_identity(head), sent, unit.drift, options)
+            self._drift.track(_identity(head), objects, unit.drift, options)
 
 
 _NO_MODULES = "there is no modules directory"

@@ -119,11 +119,11 @@ class Watched:
 
     def __init__(self) -> None:
         self.objects: dict[str, JSON] = {}
-        self.respected: dict[str, bool] = {}
+        self.options: dict[str, ReleaseOptions] = {}
 
     def track(self, identity: Any, objects: Iterable[JSON], mode: Any, options: ReleaseOptions) -> None:
         self.objects[identity.name] = [*objects]
-        self.respected[identity.name] = options.respect_ignore
+        self.options[identity.name] = options
 
     def pause(self, identity: Any) -> None:
         self.objects.pop(identity.name, None)
@@ -196,7 +196,7 @@ async def test_an_unmanaged_or_deleted_release_is_not_watched() -> None:
     assert (watched, tracker.tracks(a), tracker.tracks(b)) == ({}, False, False)
 
 
-async def test_objects_of_an_addon_have_their_marks_and_may_be_ignored() -> None:
+async def test_objects_of_an_addon_are_watched_with_the_options_of_their_release() -> None:
     options = ReleaseOptions(marks=ObjectMarks({"of": "a"}), respect_ignore=True)
     watched = Watched()
     tracker = DriftTracker(Records(), watched)
@@ -204,8 +204,8 @@ async def test_objects_of_an_addon_have_their_marks_and_may_be_ignored() -> None
     tracker.track(module("a", 1).unit, head("a"), options, (X,))
     await asyncio.sleep(2)
     keeping.cancel()
-    assert watched.objects == {"a": [{"kind": "X", "metadata": {"name": "x", "labels": {"of": "a"}}}]}
-    assert watched.respected == {"a": True}
+    assert watched.objects == {"a": [X]}
+    assert watched.options == {"a": options}
 
 
 async def test_a_record_that_cannot_be_read_is_tried_again() -> None:
