@@ -14,6 +14,7 @@ hooks find, and in what becomes of an obstacle. `InstanceBuild` is the last two 
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from hookrunner.addons.addon_values import AddonValues, instance_values, known_of
@@ -45,10 +46,10 @@ class ChosenPackage:
     directory: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PreparedBuild:
     """An instance with its package, for a cluster with these capabilities. `installed` is the version that it has now,
-    empty before the first install."""
+    empty before the first install. Each report of its status asks what follows from these, so that it is kept."""
 
     addon: Addon
     instance: Instance
@@ -56,12 +57,12 @@ class PreparedBuild:
     capabilities: Capabilities
     installed: str = ""
 
-    @property
+    @cached_property
     def versions(self) -> VersionRequest:
         """What decides about the version."""
         return version_request(self.addon, self.instance, self.capabilities.kube_version, self.installed)
 
-    @property
+    @cached_property
     def untested(self) -> str:
         """Why the version counts as untested on this cluster, "" if it does not."""
         return untested_reason(self.chosen.package.traits, self.versions, self.chosen.version.version)

@@ -19,7 +19,7 @@ SHOWN = 0.5
 
 
 def part_of(path: str) -> str:
-    """What a line is about: a Python package, a directory of ours, or Debian."""
+    """What a line is about: a Python package, a directory of the image, or Debian."""
     if match := SITE.match(path):
         return re.sub(r"-[\d.]+\.dist-info$", "", match[1] or "modules of one file").replace("_", "-")
     if path.startswith("usr/local/bin/kubectl"):
@@ -35,7 +35,7 @@ def main() -> None:
         blobs = layout / "blobs/sha256"
         index = json.loads((layout / "index.json").read_text())
         manifest = json.loads((blobs / index["manifests"][0]["digest"].partition(":")[2]).read_text())
-        layers = [layer for layer in manifest["layers"][1:]]
+        layers = manifest["layers"][1:]
         for layer in layers:
             with tarfile.open(blobs / layer["digest"].partition(":")[2]) as archive:
                 for member in archive:
