@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from hookrunner.cloud.rights import rights_of, to_manifests
+from hookrunner.cloud.rights import ROLE, rights_of
+from hookrunner.manifests.role_objects import Account, to_roles
 from hookrunner.settings import load
 from kubetypes.json_values import JSON
 from tests.tables import each
@@ -60,8 +61,7 @@ def test_the_module_grants_the_rights_of_the_table(
     section: JSON, flags: dict[str, str], helm: Path, tmp_path: Path
 ) -> None:
     loaded = load(flags, "hookrunner", {})
-    lease = (loaded.leader_election.namespace, loaded.leader_election.name)
-    wanted = to_manifests(rights_of(loaded), ("kube-system", "cloud-controller-manager"), lease)
+    wanted = to_roles(ROLE, rights_of(loaded), Account("kube-system", "cloud-controller-manager"))
     granted = rendered_roles(helm, section, tmp_path)
     assert [_core(obj) for obj in granted] == [_core(obj) for obj in wanted]
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from hookrunner import log
+from hookrunner.manifests.role_objects import Account
 from hookrunner.options import duration
 from hookrunner.settings import HooksSettings
 
@@ -92,6 +93,25 @@ def duration_option(flag: str, default: str, text: str, may_be_endless: bool = F
 def timeout_option() -> click.Option:
     """For every command that runs hooks."""
     return duration_option("--timeout", "30s", "How long a run may take; then its processes are ended.", True)
+
+
+def account_option(default: str) -> click.Option:
+    """For every command that prints rights: the ServiceAccount that gets them, as an `Account`."""
+
+    def read(_ctx: click.Context, _param: click.Parameter, given: str) -> Account:
+        namespace, slash, name = given.partition("/")
+        if not (namespace and slash and name):
+            raise click.BadParameter("it takes NAMESPACE/NAME", param_hint="--service-account")
+        return Account(namespace, name)
+
+    return click.Option(
+        ["--service-account"],
+        metavar="NAMESPACE/NAME",
+        default=default,
+        show_default=True,
+        callback=read,
+        help="Who gets the rights.",
+    )
 
 
 def kubeconfig_option() -> click.Option:

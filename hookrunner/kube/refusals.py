@@ -27,7 +27,9 @@ import aiohttp
 from hookrunner import redaction
 from hookrunner.errors import ApiError, Denied, KubeError, Throttled
 from hookrunner.kube.credentials import Connection
+from hookrunner.manifests import role_objects
 from hookrunner.model.resources import Resource
+from hookrunner.model.rights import Right
 from kubetypes.json_values import JSON
 
 _Error = TypeVar("_Error", bound=KubeError)
@@ -39,8 +41,7 @@ _NO_RIGHT = re.compile(r'User ".*" cannot \w+ (?:resource|path)')
 def rbac_rule(resource: Resource, verbs: Sequence[str], subresource: str = "") -> str:
     """A rule as a line of YAML."""
     plural = f"{resource.plural}/{subresource}" if subresource else resource.plural
-    group = resource.group or '""'
-    return f"{{apiGroups: [{group}], resources: [{plural}], verbs: [{', '.join(verbs)}]}}"
+    return role_objects.to_line(Right((resource.group,), (plural,), tuple(verbs)))
 
 
 def is_storage_new(error: KubeError) -> bool:

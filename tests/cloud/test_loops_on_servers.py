@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.cloud.rights import rights_of, to_manifests
+from hookrunner.cloud.rights import rights_of
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.manifests.role_objects import Account, to_roles
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings, load
@@ -33,7 +34,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ow
     """As `own_cluster`, but one for all tests of this file: its start costs three seconds of CPU. And the kubeconfig of
     an account with the rights of `LOOPS`."""
     directory = tmp_path_factory.mktemp("control-plane")
-    objects = to_manifests(rights_of(load(LOOPS, "hookrunner", {})), ("default", "cloud"), ("default", "lease"))
+    objects = to_roles("cloud", rights_of(load(LOOPS, "hookrunner", {})), Account("default", "cloud"))
     with ControlPlane(find_binaries(), directory, controllers=False) as plane:
         cluster = OwnCluster(plane, directory)
         yield cluster, cluster.user("cloud", "default", objects[0]["rules"], everywhere=True).kubeconfig

@@ -1,6 +1,7 @@
 """The rights of the cloud controller manager, by what is on. Level: pure."""
 
-from hookrunner.cloud.rights import RIGHTS, rights_of, to_manifests
+from hookrunner.cloud.rights import RIGHTS, ROLE, rights_of
+from hookrunner.manifests.role_objects import Account, to_roles
 from hookrunner.settings import load
 from kubetypes.json_values import JSON
 from tests.pages import DOCS
@@ -17,8 +18,7 @@ NETWORK = {"cluster-cidr": "10.0.0.0/8"}
 
 
 def manifests(flags: dict[str, str]) -> list[JSON]:
-    rights = rights_of(load(flags, "hookrunner", {}))
-    return to_manifests(rights, ("cloud", "manager"), ("kube-system", "cloud-controller-manager"))
+    return to_roles(ROLE, rights_of(load(flags, "hookrunner", {})), Account("cloud", "manager"))
 
 
 def everywhere(flags: dict[str, str]) -> dict[str, list[str]]:

@@ -5,19 +5,17 @@ import click
 from hookrunner import settings
 from hookrunner.cli.cloud.cloud_start import cloud_flag, read_cloud_settings
 from hookrunner.cli.output import show, to_list
-from hookrunner.cloud.rights import rights_of, to_manifests
+from hookrunner.cli.shared import account_option
+from hookrunner.cloud.rights import ROLE, rights_of
 from hookrunner.manifests import yaml_writer
+from hookrunner.manifests.role_objects import to_roles
 
 
 class _CloudRights(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         own = {name: ctx.params.pop(name) for name in ("service_account", "output")}
         loaded = read_cloud_settings(ctx)
-        namespace, slash, name = own["service_account"].partition("/")
-        if not (namespace and slash and name):
-            raise click.BadParameter("it takes NAMESPACE/NAME", param_hint="--service-account")
-        election = loaded.leader_election
-        objects = to_manifests(rights_of(loaded), (namespace, name), (election.namespace, election.name))
+        objects = to_roles(ROLE, rights_of(loaded), own["service_account"])
         if own["output"] == "json":
             show(to_list(objects))
         else:
@@ -28,13 +26,7 @@ class _CloudRights(click.Command):
 cloud_rbac = _CloudRights(
     "rbac",
     params=[
-        click.Option(
-            ["--service-account"],
-            metavar="NAMESPACE/NAME",
-            default="kube-system/cloud-controller-manager",
-            show_default=True,
-            help="Who gets the rights.",
-        ),
+        account_option("kube-system/cloud-controller-manager"),
         click.Option(["-o", "--output"], type=click.Choice(["yaml", "json"]), default="yaml", show_default=True),
         *map(cloud_flag, settings.cloud_options()),
     ],
