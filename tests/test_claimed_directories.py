@@ -18,7 +18,8 @@ from hookrunner.hooks.workspace import workspace
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from hookrunner.hooks.workspace import Values, workspace, write_values
+from hookrunner.hooks.workspace import workspace, write_values
+from hookrunner.model.hook_runs import Values
 from hookrunner.claimed_directories import claimed_directory, private_directory
 with claimed_directory(Path(sys.argv[1]), "run") as runs, private_directory(Path(sys.argv[1]), "packages") as packages:
     (packages / "chart").mkdir()

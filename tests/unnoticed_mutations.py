@@ -15,7 +15,7 @@ UNNOTICED_MUTATIONS = (
         "tests/engine/test_dispatch.py",
     ),
     (
-        "hookrunner/hooks/hook_process.py",
+        "hookrunner/hooks/file_carrier.py",
         "() if refusing else _despite(files)",
         "_despite(files)",
         "tests/hooks/test_run.py",
@@ -159,7 +159,7 @@ UNNOTICED_MUTATIONS = (
         "tests/engine/test_run_gate.py",
     ),
     (
-        "hookrunner/hooks/hook_process.py",
+        "hookrunner/hooks/file_carrier.py",
         "refuse((*answer.objects, *answer.config, *answer.values))",
         "refuse(answer.objects)",
         "tests/hooks/test_run.py",

@@ -18,13 +18,13 @@ from hookrunner import log
 from hookrunner.engine.run_deadlines import RunDeadlines
 from hookrunner.engine.run_gate import RunGate
 from hookrunner.errors import BadFilter, BadValues, FilterFailed, HookFailed, HookrunnerError, KubeError, PatchFailed
-from hookrunner.hooks.hook_process import DEFAULT_OPTIONS, ExitedBadly, HookProcesses, RunOptions
-from hookrunner.hooks.workspace import Values
+from hookrunner.hooks.hook_process import HookProcesses
 from hookrunner.kube.objects import Objects
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.recorders import RunMetrics
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.bindings import Hook
+from hookrunner.model.hook_runs import DEFAULT_OPTIONS, ExitedBadly, RunOptions, Values
 from hookrunner.model.operations import Answer, ObjectOperation, PreviousAttempt
 from hookrunner.model.tasks import HookRun
 from hookrunner.waits import Notifier

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from hookrunner.claimed_directories import lasting_name, reuse
 from hookrunner.errors import BadOutput, HookFailed
+from hookrunner.model.hook_runs import InstanceInput, Values
 from hookrunner.safe_files import NotPrivate, create_file, open_existing
 
 _LONGEST_SAFE_NAME = 160
@@ -22,25 +23,6 @@ _LETTERS = str.maketrans(
 _PIECES = 1 << 20  # bytes of a context that are written at once
 _SHORT = 60
 """Characters of a module's name in the name of a file, where the hook's stands too; hooks get twice as many."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstanceInput:
-    """What a hook of an addon is given besides values: the instance as JSON, and the directory of its package, "" as
-    long as it has none."""
-
-    document: bytes
-    package_directory: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """What a global hook or one of a module reads of values, as JSON: those that the user has set, and all. `instance`
-    is for a hook of an addon."""
-
-    config: bytes
-    values: bytes
-    instance: InstanceInput | None = None
 
 
 @dataclass(frozen=True, slots=True)

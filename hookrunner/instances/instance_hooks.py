@@ -8,11 +8,11 @@ import orjson
 from hookrunner import safe_files
 from hookrunner.addons.status_conditions import hook_conditions_before
 from hookrunner.hooks.condition_reports import ConditionReports
-from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.instances.instance_planner import InstancePlanner
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.addons import Addon
 from hookrunner.model.bindings import label_of
+from hookrunner.model.hook_runs import InstanceInput
 
 _LONGEST_PATH = 255
 """Characters of a hook's path: a longer one cannot be looked for everywhere."""

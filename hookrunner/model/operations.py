@@ -1,7 +1,7 @@
 """What a hook answers: operations on objects, on metrics and on values, already validated.
 
 `hooks/` is the only maker of these: `patches.py`, `metric_operations.py` and `verdicts.py` of the operations,
-`hook_process.py` of the answer. `kube/objects.py`, `metrics/hooks.py` and `values/` carry them out.
+`file_carrier.py` of the answer. `kube/objects.py`, `metrics/hooks.py` and `values/` carry them out.
 """
 
 from dataclasses import dataclass, field

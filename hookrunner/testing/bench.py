@@ -9,11 +9,13 @@ A failed run, and no run at all, are results. Only a request that makes no sense
 A module's hook gets the files of values and patches that it has in a running hookrunner (docs/modules.md).
 """
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import orjson
 
@@ -23,19 +25,12 @@ from hookrunner.errors import BadOutput, HookFailed, ReviewFailed
 from hookrunner.hooks import catalog, discovery, verdicts
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.hooks.discovery import HookFile
-from hookrunner.hooks.hook_process import (
-    ExitedBadly,
-    collect_answer,
-    command,
-    refuses_patches,
-    render_contexts,
-    write_contexts,
-)
-from hookrunner.hooks.workspace import InstanceInput, Values, read, workspace, write_values
+from hookrunner.hooks.hook_process import HookProcesses
 from hookrunner.jq.program import Jq
 from hookrunner.kube.cluster_lookup import with_kubeconfig, without_cluster
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import ContextType
+from hookrunner.model.hook_runs import ExitedBadly, InstanceInput, Run, RunOptions, Values
 from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.modules import GLOBAL, camel
 from hookrunner.model.operations import Answer
@@ -57,10 +52,6 @@ MOST_LINES = 10_000
 
 KILL_AFTER = 2.0
 """Seconds from SIGTERM to SIGKILL for a hook whose time is up."""
-
-
-_NO_MODULE = "module"
-"""Stands in names of files for the module of a hook that is in none and is given values."""
 
 
 @dataclass(slots=True)
@@ -89,6 +80,7 @@ class Bench:
 
     settings: HooksSettings
     children: Children
+    processes: HookProcesses
     jq: Jq
     timeout: float = 30.0
 
@@ -111,7 +103,7 @@ class Bench:
     async def contexts(self, hook: Hook, given: Given, *happenings: Happening) -> JSON:
         """The binding contexts that the hook would read. Raises NotRun or BadInput."""
         planned = await plan_run(hook, given, happenings, self.jq)
-        return orjson.loads(b"".join(render_contexts(hook, planned.contexts, planned.snapshots)))
+        return _contexts(Run(hook, planned.contexts, planned.snapshots))
 
     async def run(self, hook: Hook, given: Given, *happenings: Happening) -> Result:
         """Run the hook once for all happenings. Raises BadInput if it is not clear what is meant."""
@@ -130,25 +122,41 @@ class Bench:
         return await compute_effects(result.objects, result.carried_out, self.jq)
 
     async def _run(self, hook: Hook, planned: PlannedRun, given: Given) -> Result:
-        lines, values, instance = _Lines(), _values(hook, given), _instance(given)
-        module = hook.module or _NO_MODULE if values else ""
-        with workspace(self.settings.tmp_dir, hook.name, module=module, instance=instance) as files:
-            await write_contexts(files, hook, planned.contexts, planned.snapshots)
-            config, all_values = (orjson.dumps(part.before) for part in values) if values else (b"", b"")
-            write_values(files, Values(config, all_values, instance))
-            contexts = orjson.loads(read(files.context))
-            result = Result(contexts=contexts, objects=planned.objects, dry_run=_is_dry(contexts), notes=planned.notes)
-            process = command(self.settings, hook, files)
-            own = min(process.timeout or self.timeout, self.timeout)
-            try:
-                end = await self.children.run(replace(process, timeout=own), lines)
-                result = replace(result, exit_code=end.code, seconds=end.seconds, logs=lines.all())
-                answer = await collect_answer(hook, files, end, refuses_patches(hook, planned.contexts))
-                return await _complete(result, hook, answer, values)
-            except ExitedBadly as failure:
-                return replace(result, failure=str(failure), operations=failure.operations)
-            except HookFailed as failure:
-                return replace(result, failure=str(failure))
+        lines, values = _Lines(), _values(hook, given)
+        timeout = min(hook.config.settings.timeout or self.timeout, self.timeout)
+        run = Run(hook, planned.contexts, planned.snapshots, RunOptions(timeout=timeout), _inputs(values, given))
+        contexts = _contexts(run)
+        result = Result(contexts=contexts, objects=planned.objects, dry_run=_is_dry(contexts), notes=planned.notes)
+        began = time.monotonic()
+        try:
+            ran = await self.processes.carry(run, lines)
+            return replace(await _complete(result, hook, ran.answer, values), exit_code=0, **_took(began, lines))
+        except ExitedBadly as failed:
+            ended = replace(result, operations=failed.operations, exit_code=failed.code)
+            return replace(ended, failure=str(failed), **_took(began, lines))
+        except BadOutput as bad:
+            return replace(result, failure=str(bad), exit_code=0, **_took(began, lines))
+        except HookFailed as failed:
+            return replace(result, failure=str(failed))
+
+
+def _contexts(run: Run) -> JSON:
+    """What the hook reads. Raises HookFailed if it cannot be written."""
+    return orjson.loads(b"".join(run.rendered_contexts()))
+
+
+def _took(began: float, lines: _Lines) -> dict[str, Any]:
+    """What a run has in every case."""
+    return {"seconds": time.monotonic() - began, "logs": lines.all()}
+
+
+def _inputs(values: tuple[Patched, Patched] | None, given: Given) -> Values | None:
+    """What the hook reads beside its contexts; None for a hook that is in no module and is given nothing."""
+    instance = InstanceInput(orjson.dumps(given.instance), given.package_directory) if given.instance else None
+    if values is None and instance is None:
+        return None
+    config, all_values = (orjson.dumps(part.before) for part in values or (Patched({}), Patched({})))
+    return Values(config, all_values, instance)
 
 
 def _values(hook: Hook, given: Given) -> tuple[Patched, Patched] | None:
@@ -160,11 +168,6 @@ def _values(hook: Hook, given: Given) -> tuple[Patched, Patched] | None:
     values = {GLOBAL: {}, key: {}} if given.values is None else given.values
     config = {section: {} for section in values} if given.config_values is None else given.config_values
     return Patched(config, key=key), Patched(values, key=key)
-
-
-def _instance(given: Given) -> InstanceInput | None:
-    """What a hook of an addon is given besides values."""
-    return InstanceInput(orjson.dumps(given.instance), given.package_directory) if given.instance else None
 
 
 def _is_dry(contexts: JSON) -> bool:
@@ -201,7 +204,8 @@ async def bench(settings: HooksSettings, timeout: float = 30.0, kubeconfig: str 
     with TemporaryDirectory(prefix="hookrunner-bench-") as directory:
         async with Jq() as jq:
             try:
-                yield Bench(replace(settings, tmp_dir=Path(directory), environ=environ), children, jq, timeout)
+                settings = replace(settings, tmp_dir=Path(directory), environ=environ)
+                yield Bench(settings, children, HookProcesses(settings, children), jq, timeout)
             finally:
                 await children.stop(grace=0.0)
 

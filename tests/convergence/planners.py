@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hookrunner.convergence.plan import Fallback, Plan, WrittenObjects
-from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.model import units
 from hookrunner.model.addon_status import HookCondition
+from hookrunner.model.hook_runs import InstanceInput
 from hookrunner.model.releases import Head, ReleaseInputs, ReleaseOptions, RenderedChart
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Unit

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadOutput
-from hookrunner.hooks.hook_process import output_size, read_answer
+from hookrunner.hooks.file_carrier import output_size, read_answer
 from hookrunner.hooks.workspace import ValuesPaths, Workspace
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.model.reviews import Converted, Verdict

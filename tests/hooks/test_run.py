@@ -11,11 +11,11 @@ import orjson
 import pytest
 
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks.hook_process import ExitedBadly, HookProcesses, RunResult
-from hookrunner.hooks.workspace import InstanceInput, Values
+from hookrunner.hooks.hook_process import HookProcesses
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.bindings import Change, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType, Entry, Include
+from hookrunner.model.hook_runs import ExitedBadly, InstanceInput, RunResult, Values
 from hookrunner.model.operations import MetricAction, MetricOperation, ValuesOperation, Verb
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.reviews import Converted, Verdict

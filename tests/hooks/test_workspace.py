@@ -11,8 +11,6 @@ import pytest
 
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks.workspace import (
-    InstanceInput,
-    Values,
     Workspace,
     keep,
     read,
@@ -21,6 +19,7 @@ from hookrunner.hooks.workspace import (
     write_context,
     write_values,
 )
+from hookrunner.model.hook_runs import InstanceInput, Values
 
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from hookrunner.engine import dispatch
-from hookrunner.hooks.hook_process import render_contexts
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
 from hookrunner.model.bindings import Change, Hook
 from hookrunner.model.events import Ticked
+from hookrunner.model.hook_runs import Run
 from hookrunner.model.resources import key_of
 from hookrunner.testing.happenings import Changed, Given, Happening, NotRun, Startup, Synchronization, Tick
 from hookrunner.testing.plan import plan_run
@@ -122,7 +122,7 @@ async def on_the_bench(hook: Hook, jq: Jq) -> list[Any]:
 
 async def contexts(hook: Hook, objects: tuple[Any, ...], happenings: list[Happening], jq: Jq) -> list[Any]:
     planned = await plan_run(hook, Given(objects), happenings, jq)
-    found: list[Any] = json.loads(b"".join(render_contexts(hook, planned.contexts, planned.snapshots)))
+    found: list[Any] = json.loads(b"".join(Run(hook, planned.contexts, planned.snapshots).rendered_contexts()))
     return found
 
 

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from hookrunner.convergence.decisions.config_object import ConfigObject
 from hookrunner.errors import BadValues, Conflict
-from hookrunner.hooks.workspace import InstanceInput, Values
 from hookrunner.model.addon_status import HookCondition
+from hookrunner.model.hook_runs import InstanceInput, Values
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values import config_sections, patches

@@ -15,9 +15,9 @@ from hookrunner import log
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.engine.run_gate import RunGate
 from hookrunner.errors import HookFailed, HookrunnerError
-from hookrunner.hooks.hook_process import RunOptions
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
+from hookrunner.model.hook_runs import RunOptions
 from hookrunner.model.operations import Answer
 from hookrunner.model.tasks import HookRun
 

@@ -18,9 +18,9 @@ from hookrunner.engine.reviews.conversion import find_cycle
 from hookrunner.engine.reviews.review_runs import ReviewRun, ReviewRuns
 from hookrunner.errors import HookFailed, NoAnswer, PatchFailed, ReviewFailed
 from hookrunner.hooks import verdicts
-from hookrunner.hooks.hook_process import ExitedBadly
 from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook, ReviewKind
+from hookrunner.model.hook_runs import ExitedBadly
 from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converted, Reviewer, Verdict, webhook_id
 from hookrunner.model.tasks import HookRun

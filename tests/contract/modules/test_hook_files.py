@@ -13,9 +13,9 @@ from hookrunner.engine import dispatch
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.hook_process import HookProcesses
-from hookrunner.hooks.workspace import Values
 from hookrunner.model.bindings import BindingType, Hook
 from hookrunner.model.contexts import Entry, render
+from hookrunner.model.hook_runs import Values
 from hookrunner.model.resources import ObjectKey
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children

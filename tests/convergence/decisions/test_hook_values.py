@@ -9,8 +9,8 @@ import pytest
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
 from hookrunner.convergence.decisions.hook_values import HookValues
 from hookrunner.errors import BadValues, Conflict
-from hookrunner.hooks.workspace import InstanceInput
 from hookrunner.model.addon_status import HookCondition
+from hookrunner.model.hook_runs import InstanceInput
 from hookrunner.model.operations import Answer, ValuesOperation
 from hookrunner.values.section_store import SectionStore
 from hookrunner.waits import Notifier

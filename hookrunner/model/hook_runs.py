@@ -1,0 +1,103 @@
+"""One run of a hook as a value: what it is given (`Run`), and what comes of it (`RunResult`, or `ExitedBadly`).
+
+How a run travels to the hook and its answer back is a carrier's matter (`hooks/hook_process.py`); these nouns are the
+same for all of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hookrunner.errors import HookFailed
+from hookrunner.model.bindings import Hook
+from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
+from hookrunner.model.operations import Answer, ObjectOperation, Usage
+
+_REVIEWS = (ContextType.VALIDATING, ContextType.MUTATING, ContextType.CONVERSION)
+_MANY_OBJECTS, _MANY_BYTES = 1000, 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceInput:
+    """What a hook of an addon is given besides values: the instance as JSON, and the directory of its package, "" as
+    long as it has none."""
+
+    document: bytes
+    package_directory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a global hook or one of a module reads of values, as JSON: those that the user has set, and all. `instance`
+    is for a hook of an addon."""
+
+    config: bytes
+    values: bytes
+    instance: InstanceInput | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run a hook. `kill_after`: seconds from SIGTERM to SIGKILL, None for those of all processes. `dry_run`:
+    carry out nothing of the answer. `timeout`: seconds, None for the hook's own. `attempt` counts from 1."""
+
+    kill_after: float | None = None
+    dry_run: bool = False
+    timeout: float | None = None
+    attempt: int = 1
+
+
+DEFAULT_OPTIONS = RunOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run of a hook is given. `values` are for a hook that has a module."""
+
+    hook: Hook
+    contexts: Sequence[Context]
+    snapshots: Snapshots
+    options: RunOptions = DEFAULT_OPTIONS
+    values: Values | None = None
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that it may take, None for no limit."""
+        return self.options.timeout or self.hook.config.settings.timeout
+
+    @property
+    def refuses_patches(self) -> bool:
+        """Whether the hook may change nothing in this run: a review may be forged by any client that reaches the
+        webhook port, and changes are made with our own rights."""
+        reviewed = any(context.type in _REVIEWS for context in self.contexts)
+        return reviewed and self.hook.config.settings.on_review_patches == "refuse"
+
+    @property
+    def is_large(self) -> bool:
+        """Does it take more than a few milliseconds to write its contexts?"""
+        converted = sum(len(context.objects.text) for context in self.contexts)
+        return sum(map(len, self.snapshots.values())) > _MANY_OBJECTS or converted > _MANY_BYTES
+
+    def rendered_contexts(self) -> Iterator[bytes]:
+        """The pieces of the binding context in the format of the hook's configVersion."""
+        return render_v0(self.contexts) if self.hook.config.version == "v0" else render(self.contexts, self.snapshots)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A run that ended well."""
+
+    answer: Answer
+    usage: Usage
+
+
+class ExitedBadly(HookFailed):
+    """The process failed. `operations` are those that it marked with `ignoreHookError`; `how` says how it
+    ended, without anything that it has printed; `code` is its exit status, None if a signal ended it or it has none."""
+
+    def __init__(
+        self, message: str, operations: tuple[ObjectOperation, ...], how: str, code: int | None = None
+    ) -> None:
+        self.operations = operations
+        self.how = how
+        self.code = code
+        super().__init__(message)
