@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 from tests.examples import ALL
@@ -60,6 +61,19 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.set_threshold(20_000)
         gc.enable()
+
+
+@pytest.hookimpl
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Run a test as pytest does, but send the main process no report of a setup or a teardown that passed: they are two
+    thirds of all reports, and only `--durations` shows them."""
+    if not hasattr(item.config, "workerinput") or item.config.getoption("durations"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture
