@@ -29,6 +29,7 @@ from hookrunner.model.bindings import (
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 
+_WRITES = re.compile(r"\bKUBERNETES_PATCH_PATH\b|\bkubectl\b")
 _BUSY = 5.0
 """Seconds. A schedule with shorter pauses is hardly intended."""
 _MANY = (
@@ -53,6 +54,14 @@ def check_bindings(source: Source, config: HookConfig, now: datetime) -> Iterato
     for schedule in config.schedules:
         yield from _cron(source, schedule, now)
     yield from _unused(source, config)
+
+
+def check_permissions(source: Source, config: HookConfig) -> Iterator[Remark]:
+    """A remark on a hook that asks for changes or starts kubectl, and does not state which rights that needs."""
+    used = _WRITES.search(source.code)
+    if used and config.settings.permissions is None and config.version == "v1":
+        text = "the hook uses {0}, and settings.permissions does not state which rights that needs; state them, or "
+        yield Remark("permissions-missing", used.start(), f"{text.format(used[0])}`permissions: []` for none")
 
 
 def _unused(source: Source, config: HookConfig) -> Iterator[Remark]:

@@ -34,7 +34,7 @@ CODES = _table(
         not-executable not-found compiled-hook writable shebang crlf bom key-twice
         first-only object-unguarded synchronization-ignored handler-missing handler-unknown
         patches-refused blocks-itself never-asked condition-wrong
-        binding-unused filter-noisy queue-unused cron-never cron-busy whole-cluster kind-unserved
+        binding-unused filter-noisy queue-unused cron-never cron-busy whole-cluster kind-unserved permissions-missing
     """,
     infos="unused-ignore next-runs",
 )

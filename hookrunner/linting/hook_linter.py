@@ -18,7 +18,7 @@ from hookrunner.hooks import catalog, discovery
 from hookrunner.hooks.discovery import HookFile, Skip, Skipped, why_no_hook
 from hookrunner.jq.program import Jq
 from hookrunner.kube.cluster_lookup import without_cluster
-from hookrunner.linting.binding_checks import check_bindings, check_filters, check_handlers
+from hookrunner.linting.binding_checks import check_bindings, check_filters, check_handlers, check_permissions
 from hookrunner.linting.context_checks import check_contexts
 from hookrunner.linting.file_checks import check_file, check_keys, check_skipped, check_writers
 from hookrunner.linting.findings import Finding, Remark, without_ignored
@@ -47,12 +47,14 @@ class Linted:
 
 @dataclass(frozen=True, slots=True)
 class Linter:
-    """Lints files and directories. `now` is where next runs are counted from."""
+    """Lints files and directories. `now` is where next runs are counted from; `is_strict`: hooks have to state their
+    rights."""
 
     settings: HooksSettings
     children: Children
     jq: Jq
     now: datetime
+    is_strict: bool = False
 
     async def lint_below(self, directories: Sequence[Path], findings: Iterable[Finding]) -> Linted:
         """Check the hooks in `hooks/` of modules or addons, and who may write to these directories; what else was found
@@ -109,6 +111,7 @@ class Linter:
             *check_webhooks(source, config),
             *check_bindings(source, config, self.now),
             *check_kinds(source, config),
+            *(check_permissions(source, config) if self.is_strict else ()),
             *await check_filters(source, config, self.jq),
         ]
 

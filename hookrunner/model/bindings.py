@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from hookrunner.model.modules import GLOBAL
+from hookrunner.model.rights import Right
 from hookrunner.model.units import unit_fields
 from kubetypes.json_values import JSON
 
@@ -66,7 +67,8 @@ OnFailure = Literal["retry", "park"]
 class HookSettings:
     """Rate limit, timeout and failure handling of a hook's runs. Durations are seconds.
 
-    `min_interval` 0 means no rate limit. `timeout` None means no limit. `max_attempts` 0 means no limit.
+    `min_interval` 0 means no rate limit. `timeout` None means no limit. `max_attempts` 0 means no limit. `permissions`
+    are the rights that the hook states; None if it states nothing, which differs from a hook that needs none.
     """
 
     min_interval: float = 0.0
@@ -77,6 +79,7 @@ class HookSettings:
     max_attempts: int = 0
     on_dry_run: Literal["run", "skip"] = "run"
     on_review_patches: Literal["apply", "refuse"] = "apply"
+    permissions: tuple[Right, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

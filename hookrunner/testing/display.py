@@ -8,9 +8,11 @@ from typing import Any
 
 import yaml
 
+from hookrunner.manifests.role_objects import to_rule
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.operations import MetricOperation, ObjectOperation, Verb
 from hookrunner.model.resources import key_of
+from hookrunner.model.rights import Right
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import YAML_1_2
 
@@ -102,6 +104,8 @@ def _key(name: str) -> str:
 
 
 def _json(value: Any) -> JSON:
+    if isinstance(value, Right):
+        return to_rule(value) | ({"namespaces": [value.namespace]} if value.namespace else {})
     if isinstance(value, frozenset):
         return sorted(map(str, value))
     if isinstance(value, tuple):

@@ -42,7 +42,7 @@ class _LintCommand(click.Command):
     def __init__(self, kind: _Kind, help: str) -> None:
         options = [
             click.Option(["-o", "--output"], type=click.Choice(list(_FORMATS)), default="text", show_default=True),
-            click.Option(["--strict"], is_flag=True, help="End with 1 for warnings, too."),
+            click.Option(["--strict"], is_flag=True, help="End with 1 for warnings, too, and ask for permissions."),
             click.Option(["-v", "--verbose"], is_flag=True, help="Also show when schedules fire next."),
         ]
         path = click.Path(exists=True, path_type=Path)
@@ -77,7 +77,8 @@ def _many(count: int, word: str) -> str:
 
 
 def _linter(loaded: Settings, jq: Jq) -> Linter:
-    return Linter(loaded.hooks, Children(Patience(kill=5.0)), jq, datetime.now().astimezone())
+    is_strict = click.get_current_context().params["strict"]
+    return Linter(loaded.hooks, Children(Patience(kill=5.0)), jq, datetime.now().astimezone(), is_strict)
 
 
 async def _lint_hooks(loaded: Settings, paths: Sequence[Path]) -> Linted:

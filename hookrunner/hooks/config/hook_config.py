@@ -11,7 +11,7 @@ from itertools import islice
 from hookrunner import redaction, shapes
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks import documents
-from hookrunner.hooks.config import rules, selectors
+from hookrunner.hooks.config import permissions, rules, selectors
 from hookrunner.hooks.config.schema import V0, V0_OF, HookKind, lifecycle
 from hookrunner.model.bindings import (
     MAIN,
@@ -104,6 +104,7 @@ def _settings(raw: JSON) -> HookSettings:
         max_attempts=int(raw.get("maxAttempts", 0)),
         on_dry_run=raw.get("onDryRun", "run"),
         on_review_patches=raw.get("onReviewPatches", "apply"),
+        permissions=permissions.read_permissions(raw["permissions"]) if "permissions" in raw else None,
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hookrunner import cron
 from hookrunner.errors import BadCrontab
-from hookrunner.hooks.config import selectors
+from hookrunner.hooks.config import permissions, selectors
 from hookrunner.hooks.config.schema import V1_OF, HookKind
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.reviews import webhook_name
@@ -77,6 +77,8 @@ def _settings(settings: JSON) -> Iterator[Problem]:
             duration(text)
         except ValueError:
             yield Problem(f"settings.{key}", "is invalid: not a duration; write one such as 30s or 1m30s", text)
+    for index, rule in enumerate(settings.get("permissions", [])):
+        yield from permissions.problems(f"settings.permissions[{index}]", rule)
 
 
 def schedule(path: str, item: JSON) -> Iterator[Problem]:

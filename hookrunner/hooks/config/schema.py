@@ -1,7 +1,7 @@
 """What a hook may answer to `--config`: one table per object, and the keys that only one kind of hook has.
 
 A key that is missing here is refused. Ours alone are `schedule[].timezone`,
-`settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches}` and
+`settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches,permissions}` and
 `kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked in `rules.py`,
 `selectors.py` and, for v0, `hook_config.py`.
 """
@@ -12,6 +12,7 @@ from enum import Enum
 
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL
+from hookrunner.model.rights import VERBS
 from hookrunner.shapes import FLAG, INTEGER, TEXT, TEXTS, Integer, Many, Shape, Table, Text
 from kubetypes.json_values import JSON
 
@@ -50,6 +51,18 @@ FIELD_SELECTOR = Table(
 
 NAME_SELECTOR = Table({"matchNames": Many(TEXT, at_least=0)}, required={"matchNames": "[default]"})
 
+PERMISSION = Table(
+    {
+        "apiGroups": Many(TEXT),
+        "resources": Many(TEXT),
+        "verbs": Many(Text(VERBS)),
+        "resourceNames": Many(TEXT),
+        "nonResourceURLs": Many(TEXT),
+        "namespaces": Many(TEXT),
+    },
+    required={"verbs": "[get, patch]"},
+)
+
 SETTINGS = Table(
     {
         "executionMinInterval": TEXT,
@@ -60,6 +73,7 @@ SETTINGS = Table(
         "maxAttempts": Integer(low=0),
         "onDryRun": Text(("run", "skip")),
         "onReviewPatches": Text(("apply", "refuse")),
+        "permissions": Many(PERMISSION, at_least=0),
     }
 )
 
