@@ -26,7 +26,7 @@ import pytest
 from tests import live
 from tests.levels import exceeds_level
 
-CLUSTERS = {"cluster", "own_cluster", "whole_cluster"}
+CLUSTERS = {"cluster", "own_cluster", "audited_cluster", "whole_cluster"}
 LAUNCHER = "launcher"
 IMAGE = "built_image"
 ON_REQUEST = {"cluster": "a Kubernetes control plane", "image": "the image"}

@@ -219,7 +219,8 @@ class Client:
             _log.log(self._level, "request", method=call.method, path=call.path, code=code, seconds=round(seconds, 4))
         self.outage.note_answer(response.status)
         if response.status >= 300:
-            raise refusals.explain_credentials(await _refusal(call, response), connection)
+            refusal = refusals.name_missing_rule(await _refusal(call, response))
+            raise refusals.explain_credentials(refusal, connection)
         return response
 
     def _check(self, call: ApiCall) -> None:

@@ -1,7 +1,9 @@
 """What to tell a person when the API server refuses a request, or cannot be reached.
 
-`explain_rights`: every verb of the feature, as one RBAC rule. The server names one verb at a time; a user who adds that
-one meets the next.
+`name_missing_rule`: the rule that a refused request lacked. The client does that to every refusal, so that a rule is
+named wherever one is shown.
+`explain_rights`: in its place every verb of the feature, as one RBAC rule. The server names one verb at a time; a user
+who adds that one meets the next.
 `explain_credentials`, `describe_unreachable`: which server, whose credentials, from where they are, and what to do.
 `Unauthorized`, all that an API server says, names none of it.
 `without_values`: the server's message without the values that were sent. It repeats the value of each field that it
@@ -36,6 +38,16 @@ _Error = TypeVar("_Error", bound=KubeError)
 
 _NO_RIGHT = re.compile(r'User ".*" cannot \w+ (?:resource|path)')
 """In the server's words. Quotas, admission and a Namespace that is going answer with 403, too."""
+_REQUEST = re.compile(
+    r'(?:\S+ (?:"[^"]*" )?is )?forbidden: User "[^"]*" cannot (?P<verb>\w+) '
+    r'(?:resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"|path "(?P<url>[^"]+)")'
+)
+_GRANT = re.compile(r'(?P<role>\S+ "[^"]*") is forbidden: user "[^"]*" .*is attempting to grant RBAC permissions not')
+"""Of a role, or of a binding to one, that has rights which its author lacks. Behind it are these, as Go shows them:
+`{APIGroups:[""], Resources:["pods"], Verbs:["list" "watch"]}`."""
+_GRANTED_RULE = re.compile(r"\{(?:(?:, )?\w+:\[[^\]]*\])+\}")
+_GRANTED_WORDS = re.compile(r"(\w+):\[([^\]]*)\]")
+_WORD = re.compile(r'"([^"]*)"')
 
 
 def rbac_rule(resource: Resource, verbs: Sequence[str], subresource: str = "") -> str:
@@ -57,15 +69,52 @@ def is_forbidden(error: BaseException) -> bool:
 
 def lacks_rights(error: BaseException) -> bool:
     """Was a request refused because hookrunner's role lacks a rule?"""
-    return isinstance(error, Denied) and is_forbidden(error) and _NO_RIGHT.search(error.raw) is not None
+    if not (isinstance(error, Denied) and is_forbidden(error)):
+        return False
+    return bool(_NO_RIGHT.search(error.raw) or _GRANT.match(error.raw))
+
+
+def name_missing_rule(error: ApiError) -> ApiError:
+    """The same error, with the rule that allows the request; as it is if it is not about rights."""
+    if isinstance(error, Denied) and is_forbidden(error) and _ANONYMOUS not in error.raw:
+        if grant := _GRANT.match(error.raw):
+            rules = [_granted_rule(rule) for rule in _GRANTED_RULE.findall(error.raw, grant.end())]
+            return _with_rules(
+                error, f"grant what {grant['role']} has", rules, "a role can only be given by its holders"
+            )
+        if request := _REQUEST.match(error.raw):
+            what = f"{request['verb']} {request['resource'] or request['url']}"
+            return _with_rules(error, what, [_requested_rule(request)], error.raw)
+    return error
 
 
 def explain_rights(error: _Error, what: str, *rules: str) -> _Error | Denied:
-    """The same error, saying what could not be done and which rules allow it; as it is if it is not about rights."""
-    if not (isinstance(error, Denied) and lacks_rights(error)):
+    """The same error, saying what could not be done and which rules allow it; as it is if it is not about rights, or
+    about those that a role grants."""
+    if not (isinstance(error, Denied) and lacks_rights(error)) or _GRANT.match(error.raw):
         return error
-    message = f"no right to {what}: add {' and '.join(rules)} to the role of hookrunner's ServiceAccount ({error})"
+    return _with_rules(error, what, rules, error.raw if _REQUEST.match(error.raw) else str(error))
+
+
+def _with_rules(error: Denied, what: str, rules: Sequence[str], words: str) -> Denied:
+    message = f"no right to {what}: add {' and '.join(rules)} to the role of hookrunner's ServiceAccount ({words})"
     return Denied(error.status, error.reason, message, raw=error.raw)
+
+
+def _requested_rule(request: re.Match[str]) -> str:
+    """The rule that allows a request which was refused."""
+    verbs = (request["verb"],)
+    if request["url"]:
+        return role_objects.to_line(Right((), (), verbs, urls=(request["url"],)))
+    return role_objects.to_line(Right((request["group"],), (request["resource"],), verbs))
+
+
+def _granted_rule(rule: str) -> str:
+    """A rule of a role that was refused."""
+    parts = {key: tuple(_WORD.findall(words)) for key, words in _GRANTED_WORDS.findall(rule)}
+    groups, resources, verbs = (parts.get(key, ()) for key in ("APIGroups", "Resources", "Verbs"))
+    names, urls = (parts.get(key, ()) for key in ("ResourceNames", "NonResourceURLs"))
+    return role_objects.to_line(Right(groups, resources, verbs, names, urls=urls))
 
 
 _WRONG_NAME = frozenset({62, 63, 64})

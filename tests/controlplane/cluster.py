@@ -197,3 +197,4 @@ class OwnCluster(Cluster):
         super().__init__(plane.kubeconfig, scratch)
         self.stop_apiserver = plane.stop_apiserver
         self.start_apiserver = plane.start_apiserver
+        self.audit = plane.audit

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.controlplane.audit import AuditLog
 from tests.controlplane.build import CONTROLLERS, Binaries, say
 from tests.controlplane.cache import BedUnavailable
 from tests.controlplane.certs import make_server_certificate, make_signing_key
@@ -34,13 +35,16 @@ NODE = {
 class ControlPlane:
     """A context manager that runs the programs; `kubeconfig` is there, and the API server ready, once it is entered.
 
-    Entering raises `BedUnavailable` with the last lines of the log when a program ends or two minutes pass.
+    With `audited` the API server keeps the log that `audit` reads. Entering raises `BedUnavailable` with the last lines
+    of the log when a program ends or two minutes pass.
     """
 
-    def __init__(self, binaries: Binaries, directory: Path, *, controllers: bool) -> None:
+    def __init__(self, binaries: Binaries, directory: Path, *, controllers: bool, audited: bool = False) -> None:
         self._binaries = binaries
         self._directory = directory
         self._controllers = controllers
+        self.audit = AuditLog(directory)
+        self._audited = audited
         self._processes = Processes(directory)
         self._port = free_port()
         self._certificate = make_server_certificate(directory, "apiserver")
@@ -92,6 +96,7 @@ class ControlPlane:
             "--disable-admission-plugins=ServiceAccount",
             "--watch-cache-sizes=podtemplates#0",
             "--allow-privileged=true",
+            *(self.audit.flags() if self._audited else ()),
         )
         self._wait_until_ready()
 

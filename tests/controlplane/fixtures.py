@@ -1,4 +1,4 @@
-"""The pytest plugin of the test bed: `cluster`, `namespace`, `own_cluster`, `helm`.
+"""The pytest plugin of the test bed: `cluster`, `namespace`, `own_cluster`, `audited_cluster`, `helm`.
 
 A cluster is looked for in this order: `HOOKRUNNER_TEST_KUBECONFIG`, `KUBEBUILDER_ASSETS`, the cached build, a fresh
 build. When none can be had, every test that needs one fails and says why; none is skipped.
@@ -69,6 +69,15 @@ def own_cluster(tmp_path: Path) -> Iterator[OwnCluster]:
     directory = tmp_path / "own-cluster"
     directory.mkdir()
     with ControlPlane(find_binaries(), directory, controllers=False) as plane:
+        yield OwnCluster(plane, directory)
+
+
+@pytest.fixture
+def audited_cluster(tmp_path: Path) -> Iterator[OwnCluster]:
+    """The same, whose API server logs what service accounts ask for: `audit` reads that."""
+    directory = tmp_path / "audited-cluster"
+    directory.mkdir()
+    with ControlPlane(find_binaries(), directory, controllers=False, audited=True) as plane:
         yield OwnCluster(plane, directory)
 
 

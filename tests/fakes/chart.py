@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.controlplane.tools import find_tool
+
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "hookrunner"
 RULES = """
@@ -41,6 +43,18 @@ def render(helm: Path, namespace: str, tmp_path: Path) -> Render:
         return done.stdout
 
     return call
+
+
+RIGHTS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+
+
+def render_rights(release: str, *flags: str, namespace: str = "default") -> list[Any]:
+    """The account of a release and its rights, without those of its Jobs."""
+    command = [str(find_tool("helm")), "template", release, str(CHART), "--namespace", namespace, *flags]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = [obj for obj in yaml.safe_load_all(done.stdout) if obj and obj["kind"] in RIGHTS]
+    return [obj for obj in found if "helm.sh/hook" not in obj["metadata"].get("annotations", {})]
 
 
 def objects(manifests: str) -> dict[str, Any]:
