@@ -283,7 +283,7 @@ def test_every_flag_that_a_page_names_exists() -> None:
         "from-file",
     }  # of kubectl
     others |= {"server-side", "force", "for", "field-selector", "cascade", "from-literal", "show-labels"}  # of kubectl
-    others |= {"skip-phases"}  # of kubeadm
+    others |= {"skip-phases", "selector"}  # of kubeadm, kubectl
     others |= {"pending", "failed", "reset-then-reuse-values", "atomic", "create-namespace"}  # of helm
     others |= {"from", "no-cache-dir", "no-install-recommends", "yes", "build-arg", "no-deps", "require-hashes"}
     others |= {"live", "nightly", "hypothesis-profile"}  # of pytest and .ci/run

@@ -1,0 +1,135 @@
+"""docs/bootstrap.md, command by command: an empty control plane whose Nodes are neither ready nor initialised, the chart
+by stock helm, KubeProxy, CoreDNS and the cloud controller manager, while hookrunner is killed and the API server ends.
+
+API server, controllers and scheduler are real. No kubelet runs: kwok reports Pods as ready where the scheduler has put
+them, and those of hookrunner, its Job and the cloud controller manager are processes with the words, variables, files
+and account of their Pods. kubeadm, and a network of Pods, are what the test writes in their place.
+
+Level: control plane."""
+
+import asyncio
+import shutil
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from http import HTTPStatus
+from pathlib import Path
+from signal import SIGKILL
+
+import pytest
+
+from tests.controlplane.cluster import OwnCluster
+from tests.fakes.chart import CHART
+from tests.flows.bootstrap.fresh_cluster import NETWORK, UNINITIALIZED, fresh_cluster, node
+from tests.flows.bootstrap.page_world import PageWorld
+from tests.flows.bootstrap.pod_process import PodProcess
+from tests.flows.operator import oops
+from tests.flows.waiting import until
+
+HOOKRUNNER = "/apis/apps/v1/namespaces/hookrunner/deployments/hookrunner"
+JOBS = "/apis/batch/v1/namespaces/hookrunner/jobs"
+MANAGER = "/apis/apps/v1/namespaces/kube-system/daemonsets/cloud-controller-manager"
+PROXY = "/apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy"
+RECORDS = "/api/v1/namespaces/hookrunner/secrets?fieldSelector=type%3Dhelm.sh/release.v1"
+INSTANCES = "/apis/addons.x-k8s.io/v1alpha1/namespaces/kube-system"
+NODES = "/api/v1/nodes"
+
+
+@pytest.fixture
+def whole_cluster(tmp_path: Path) -> Iterator[OwnCluster]:
+    """Its Nodes are those that the test creates."""
+    (directory := tmp_path / "cluster").mkdir()
+    with fresh_cluster(directory) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+async def there(launcher: tuple[str, ...], whole_cluster: OwnCluster, tmp_path: Path) -> AsyncIterator[PageWorld]:
+    """Its processes end with the test."""
+    shutil.copytree(CHART, chart := tmp_path / "charts" / "hookrunner")
+    # The test bed's API server does not know its own version.
+    (chart / "Chart.yaml").write_text((chart / "Chart.yaml").read_text().replace("kubeVersion", "#"))
+    world = PageWorld(whole_cluster, tmp_path)
+    yield world
+    for pod in world.pods.values():
+        pod.kill()
+        print(pod.story())
+
+
+async def test_a_cluster_comes_up_from_nothing(there: PageWorld) -> None:
+    there.cluster.create(NODES, node("control-plane-1", control_plane=True))
+    there.write_files()
+    await there.follow("Install")
+    hookrunner = await there.run("deployment/hookrunner", HOOKRUNNER)
+    job = await run_job(there)
+
+    await interrupt(there, hookrunner)
+    while await job.ended():
+        job.start()  # as a kubelet does
+    await until(lambda: phase(there, "kubeproxies") == "Current", f"KubeProxy is Current\n{there.story()}")
+    await until(lambda: phase(there, "coredns") in ("InProgress", "Failed"), "CoreDNS waits for a Node")
+    await there.follow("Addons")
+    assert is_ready(there)
+
+    assert uninitialized(there) == ["control-plane-1"]
+    manager = await there.run("daemonset/cloud-controller-manager", MANAGER)
+    await until(lambda: uninitialized(there) == [], f"the Node is initialised\n{there.story()}")
+    await there.follow("Nodes")
+
+    make_ready(there, "control-plane-1")
+    await there.follow("Network")
+    await let_another_join(there)
+    assert [await pod.end() for pod in (hookrunner, manager)] == [0, 0]
+    assert [oops(pod.records()) for pod in (hookrunner, manager)] == [[], []]
+    assert there.unfollowed() == set()
+
+
+async def run_job(there: PageWorld) -> PodProcess:
+    (job,) = there.items(JOBS)
+    return await there.run("job/instances", f"{JOBS}/{job['metadata']['name']}")
+
+
+async def interrupt(there: PageWorld, hookrunner: PodProcess) -> None:
+    """Kill hookrunner while it installs, and start it again while the API server is unavailable."""
+    await until(lambda: there.items(RECORDS), f"the first record\n{there.story()}")
+    await hookrunner.end(SIGKILL)
+    there.cluster.stop_apiserver()
+    before = len(hookrunner.records())
+    hookrunner.start()
+    await until(lambda: hookrunner.records()[before:], "hookrunner has noticed")
+    await asyncio.to_thread(there.cluster.start_apiserver)
+
+
+def phase(there: PageWorld, plural: str) -> str:
+    """Of the instance of this kind; empty if it has none yet."""
+    return next((str(obj.get("status", {}).get("phase", "")) for obj in there.items(f"{INSTANCES}/{plural}")), "")
+
+
+def uninitialized(there: PageWorld) -> list[str]:
+    """The Nodes that wait for their cloud controller manager."""
+    return [
+        obj["metadata"]["name"]
+        for obj in there.items(NODES)
+        if UNINITIALIZED in [taint["key"] for taint in obj["spec"].get("taints", [])]
+    ]
+
+
+def is_ready(there: PageWorld) -> bool:
+    """Would the kubelet's probe succeed?"""
+    with urllib.request.urlopen(f"http://127.0.0.1:{there.port}/readyz") as answer:
+        return bool(answer.status == HTTPStatus.OK)
+
+
+def make_ready(there: PageWorld, name: str) -> None:
+    """The network of Pods has come to a Node."""
+    there.cluster.request("PATCH", f"{NODES}/{name}", {"metadata": {"annotations": {NETWORK: "yes"}}})
+
+
+async def let_another_join(there: PageWorld) -> None:
+    """It needs nothing but its machine in the file."""
+    there.cluster.create(NODES, node("worker-1"))
+    make_ready(there, "worker-1")
+    await until(lambda: "worker-1" in there.nodes_of(PROXY), "kube-proxy runs there")
+    await until(lambda: uninitialized(there) == [], f"it is initialised\n{there.story()}")
+    found = there.cluster.request("GET", f"{NODES}/worker-1").body
+    assert found["spec"]["providerID"] == "inventory://worker-1"
+    assert {"type": "InternalIP", "address": "10.0.0.12"} in found["status"]["addresses"]
