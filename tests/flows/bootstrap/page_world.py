@@ -18,7 +18,7 @@ from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.processes import free_port
 from tests.controlplane.tools import find_tool
 from tests.flows.bootstrap.pod_process import PodProcess
-from tests.flows.waiting import until
+from tests.flows.waiting import until, until_is
 from tests.pages import DOCS, Console, File, steps
 
 PAGE = "bootstrap.md"
@@ -51,12 +51,7 @@ class PageWorld:
     async def follow(self, section: str) -> None:
         """Type the commands of a section; each shows, at once or a moment later, what the page says."""
         for command, shown in commands(section):
-            pattern = re.compile(as_pattern(shown.splitlines()), re.MULTILINE)
-            for _ in range(20):
-                if pattern.search(printed := await self._type(command)):
-                    break
-                await asyncio.sleep(0.3)
-            assert pattern.search(printed), f"{command}\n{printed}\n{self.story()}"
+            await self._compare(command, re.compile(as_pattern(shown.splitlines()), re.MULTILINE))
             self._followed.add(command)
 
     def unfollowed(self) -> set[str]:
@@ -87,6 +82,19 @@ class PageWorld:
     def story(self) -> str:
         """The ends of all logs."""
         return "\n".join(pod.story() for pod in self.pods.values())
+
+    async def _compare(self, command: str, pattern: re.Pattern[str]) -> None:
+        printed = ""
+
+        async def is_shown() -> bool:
+            nonlocal printed
+            printed = await self._type(command)
+            return bool(pattern.search(printed))
+
+        try:
+            await until_is(is_shown, True, command)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}\n{printed}\n{self.story()}") from None
 
     async def _type(self, command: str) -> str:
         """One line of the page; what it prints."""

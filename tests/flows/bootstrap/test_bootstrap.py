@@ -1,5 +1,6 @@
-"""docs/bootstrap.md, command by command: an empty control plane whose Nodes are neither ready nor initialised, the chart
-by stock helm, KubeProxy, CoreDNS and the cloud controller manager, while hookrunner is killed and the API server ends.
+"""docs/bootstrap.md, command by command: an empty control plane whose Nodes are neither ready nor initialised, the
+chart by stock helm, KubeProxy, CoreDNS and the cloud controller manager, while hookrunner is killed and the API server
+ends.
 
 API server, controllers and scheduler are real. No kubelet runs: kwok reports Pods as ready where the scheduler has put
 them, and those of hookrunner, its Job and the cloud controller manager are processes with the words, variables, files
