@@ -36,7 +36,16 @@ def test_several_replicas_are_spread_and_leave_one_at_a_time(helm: Path) -> None
     [constraint] = spec["template"]["spec"]["topologySpreadConstraints"]
     assert (constraint["topologyKey"], constraint["labelSelector"]) == ("kubernetes.io/hostname", spec["selector"])
     budget = found["PodDisruptionBudget/watch-hookrunner"]["spec"]
-    assert budget == {"maxUnavailable": 1, "selector": spec["selector"]}
+    assert budget == {
+        "maxUnavailable": 1,
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        "selector": spec["selector"],
+    }
+
+
+def test_replicas_in_the_nodes_network_leave_their_ports_to_the_next_ones(helm: Path) -> None:
+    spec = template(helm, f"{TWO},hostNetwork=true")["Deployment/watch-hookrunner"]["spec"]
+    assert spec["strategy"] == {"rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
 
 
 @pytest.mark.slow
