@@ -42,9 +42,9 @@ def exported() -> set[str]:
     }
 
 
-def test_the_alerts_are_those_of_the_page() -> None:
-    page = (ROOT / "docs" / "operations.md").read_text()
-    shown = [yaml.safe_load(block)["groups"] for block in re.findall(r"```yaml\n(groups:\n.*?)```", page, re.S)]
+def test_the_alerts_are_those_of_the_pages() -> None:
+    pages = "".join((ROOT / "docs" / name).read_text() for name in ("operations.md", "cloud.md"))
+    shown = [yaml.safe_load(block)["groups"] for block in re.findall(r"```yaml\n(groups:\n.*?)```", pages, re.S)]
     assert ALERTS["groups"] == [group for groups in shown for group in groups]
 
 

