@@ -19,6 +19,8 @@ from tests.fakes.chart import CHART
 from tests.flows.waiting import until
 
 RELEASED = Path(__file__).parent / "released_charts"
+OPERATOR = Path(__file__).parent / "foreign_kinds" / "prometheus_operator.yaml"
+MONITORED = "podMonitor.enabled=true,podMonitor.labels.release=prom,rules.enabled=true,dashboard.enabled=true"
 LEFT = (
     "deployments,replicasets,pods,services,configmaps,secrets,serviceaccounts,roles,rolebindings,networkpolicies,jobs,"
     "poddisruptionbudgets"
@@ -95,6 +97,25 @@ def test_a_release_of_an_earlier_chart_is_upgraded_and_leaves_nothing(
     assert image == "hookrunner:0.3.0"
     succeed(run_helm("uninstall", "watch", "--wait"))
     assert present(cluster, namespace) - before == set()
+
+
+def test_monitoring_is_accepted_by_the_prometheus_operators_own_kinds(
+    run_helm: Helm, chart: Path, cluster: Cluster, namespace: str
+) -> None:
+    cluster.kubectl("apply", "--server-side", "--filename", str(OPERATOR))
+    cluster.kubectl("wait", "--for=condition=Established", "--filename", str(OPERATOR), "--timeout=60s")
+    flags = ("--set", ",".join(f"monitoring.{flag}" for flag in MONITORED.split(",")))
+    rendered = succeed(run_helm("template", "watch", chart, *flags))
+    strictly = ("--server-side", "--validate=strict", "--dry-run=server", "--filename", "-")
+    cluster.kubectl("apply", *strictly, "--namespace", namespace, input=rendered)
+    succeed(run_helm("install", "watch", chart, *flags))
+    kinds = ("get", "podmonitors,prometheusrules", "--namespace", namespace, "--output", "name")
+    assert set(cluster.kubectl(*kinds).split()) == {
+        "podmonitor.monitoring.coreos.com/watch-hookrunner",
+        "prometheusrule.monitoring.coreos.com/watch-hookrunner",
+    }
+    succeed(run_helm("uninstall", "watch", "--wait"))
+    assert cluster.kubectl(*kinds) == ""
 
 
 def test_manifests_without_helm_are_applied_and_deleted(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
