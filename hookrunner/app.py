@@ -86,6 +86,7 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
     """The whole life of the process."""
     began = time.monotonic()
     signals, views = Signals(), _build_views(settings.web)
+    views.is_stopping = signals.stop.is_set
     async with AsyncExitStack() as stack:
         await _answer(settings, views, stack)
         if loading is None:
@@ -104,10 +105,10 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         parts = Parts(background, children, jq, kube, views.metrics)
         built, webhooks, start_modules = await _assemble(settings, parts, hooks, views, stack)
         cloud = await _assemble_cloud(settings, parts, views, stack)
-        if settings.may_have_hooks:
+        if settings.modules.on or settings.addons.on or any(hook.config.runs_unasked for hook in hooks.hooks):
             _check_replicas(settings, parts, views)
         views.add_engine(built.status, hooks)  # not earlier: not ready while modules are unknown
-        views.add(webhooks.conditions)
+        views.add(webhooks.conditions, webhooks.needs)
         await webhooks.start()
         built.start()
         if start_modules:
@@ -138,13 +139,15 @@ async def _answer(settings: Settings, views: StatusViews, stack: AsyncExitStack)
     web = settings.web
     converge = views.converge if settings.modules.on else None
     unready = 500 if settings.compat is Compat.ADDON else 503
-    pages = server.Pages(views.metrics.pieces, views.hook_metrics.pieces, views.conditions, converge, unready)
+    pages = server.Pages(
+        views.metrics.pieces, views.hook_metrics.pieces, views.conditions, converge, unready, views.needs
+    )
     public = listen.on_port(web.address, web.port, "--listen-port")
     await stack.enter_async_context(listen.serve(server.application(pages), public, most=web.connections))
     stack.enter_context(watched(public))
     private = await stack.enter_async_context(listen.on_path(web.debug_sockets))
     parameters = Parameters([log_level(settings.log.level)])
-    shown = debug.Views(views.queues, views.hooks, views.snapshots, parameters, views.pages)
+    shown = debug.Views(views.queues, views.hooks, views.snapshots, parameters, views.pages, views.status)
     await stack.enter_async_context(listen.serve(debug.application(shown), private))
     if web.debug_address is not None:
         open_to_all = listen.on_port(*web.debug_address, "--debug-http-addr")
@@ -225,14 +228,14 @@ async def _assemble(
     webhooks = LazyWebhooks(settings, built.declared, parts, stack)
     context = assembly.convergence(settings, configured, parts, built, webhooks)
     modules = await stack.enter_async_context(context)
-    views.add(modules.status.conditions)
+    views.add(modules.status.conditions, modules.status.needs)
     views.read_converge = modules.status.converge
     views.pages.units, views.pages.modules = modules.views, modules.module_views
     await modules.prepare()
     if offer is None:
         return built, webhooks, modules.start
     live = await stack.enter_async_context(instances_assembly.instances(settings, offer, parts, modules))
-    views.add(live.status.conditions)
+    views.add(live.status.conditions, live.status.needs)
     views.pages.addons = live.views
     return built, webhooks, live.start
 
@@ -247,13 +250,14 @@ async def _assemble_cloud(
     from hookrunner.cloud.cloud_assembly import assemble_cloud
 
     cloud = await stack.enter_async_context(assemble_cloud(settings, parts))
-    views.add(cloud.status.conditions)
+    views.add(cloud.status.conditions, cloud.status.needs)
     views.pages.cloud = cloud.status
     return cloud
 
 
 def _check_replicas(settings: Settings, parts: Parts, views: StatusViews) -> None:
-    """Warn of other replicas; the loops of a cloud alone may have some, of which one leads."""
+    """Warn of other replicas, each of which would run all hooks and modules. Hooks that only answer reviews may have
+    some, and so may the loops of a cloud, of which one leads."""
     connection, name = parts.kube.connection, settings.hooks.environ.get("HOSTNAME", "")
     pod = OwnPod(connection.namespace, name) if connection.in_pod and name else None
     check = ReplicaCheck(parts.kube.patcher, pod, settings.engine.replicated)

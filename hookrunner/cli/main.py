@@ -1,8 +1,8 @@
 """The command `hookrunner`: finds the sub-command, runs it, and turns every end into an exit code.
 
-Exit codes: 0 stopped as asked, 1 refused or failed (the message says what, where, what to do), 2 bad usage; 130 when
-Ctrl-C ended another command than `start`. A sub-command's file is imported when it is called, so that
-`hookrunner --help` and the debug commands start fast.
+Exit codes: 0 stopped as asked, 1 refused or failed (the message says what, where, what to do), 2 bad usage, 3 from
+`status` if something needs the user; 130 when Ctrl-C ended another command than `start`. A sub-command's file is
+imported when it is called, so that `hookrunner --help` and the debug commands start fast.
 """
 
 import importlib
@@ -181,6 +181,7 @@ def cloud() -> None:
 COMMANDS = {
     "start": ("start", "Find hooks and run them when things happen."),
     "sandbox": ("sandbox", "Serve a Kubernetes API from this process: no cluster needed."),
+    "status": ("status", "See whether a running hookrunner is ready, and what needs you."),
     "queue": ("debug", "Look at the queues of a running hookrunner."),
     "hook": ("main", hook.get_short_help_str(80)),
     "module": ("main", module.get_short_help_str(80)),
@@ -232,6 +233,7 @@ def cli(ctx: click.Context, no_color: bool) -> None:
     \b
     hookrunner start --sandbox             run the hooks below ./hooks on a cluster in this process
     hookrunner start --hooks-dir hooks     run them on your cluster
+    hookrunner status                      see whether it is ready, and what needs you
     hookrunner queue list                  see what waits
     hookrunner start --help                all settings
     """

@@ -33,11 +33,15 @@ from hookrunner.model.cloud import (
     OrphanDump,
     ProviderDump,
 )
+from hookrunner.model.needs import Need, Urgency
 from hookrunner.model.status import one_line, some
+from hookrunner.model.timestamps import rfc3339
 from hookrunner.printable import printable
 
 LONG = 300.0
 """Seconds for which a Node may be without initialisation before `/readyz` names it."""
+
+_RELEASE = "hookrunner cloud status, then hookrunner cloud release"
 
 _Loop = TypeVar("_Loop")
 _Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
@@ -97,12 +101,35 @@ class CloudReports:
         background = self.terms.background
         return {
             "provider": self._provider_condition(),
-            "watches": self._watches(),
+            "watches": (not (unseen := [*self._unseen()]), "; ".join(map(str, unseen))),
             "leader": (True, self._leader()),
-            "nodes": (True, some(self._late_nodes(), "; ")),
+            "nodes": (True, some([*map(str, self._late_nodes())], "; ")),
             "deletions": (True, self._held_text()),
             **({"background": background.condition()} if background else {}),
         }
+
+    def needs(self) -> Iterator[Need]:
+        """What needs the user: the same, each on its own, Services that fail, and what holds loops up."""
+        ready, problem = self._provider_condition()
+        if problem:
+            yield _need("provider", "", problem, Urgency.FAILING if ready else Urgency.CRITICAL)
+        if (paused_until := self.provider.calls.paused_until) > time.time():
+            text = f"paused until {rfc3339(paused_until)}: the cloud throttles"
+            yield _need("provider", "", text, Urgency.WAITING)
+        if self.leadership.problem:
+            yield _need("leader", "", self._line(self.leadership.problem))
+        yield from self._unseen()
+        yield from self._late_nodes()
+        for service in self._services():
+            if service.state in ("failed", "invalid"):
+                name = f"{service.namespace}/{service.name}"
+                yield replace(_need("services", name, service.reason), again=service.again)
+        for loop, text in self._loop_problems():
+            if text:
+                yield _need("loops", loop, text)
+        for deletion in self._deletions():
+            if deletion.held:
+                yield replace(_need("deletions", deletion.node, deletion.reason, Urgency.WAITING), action=_RELEASE)
 
     def dump(self) -> CloudDump:
         """For `hookrunner cloud status`."""
@@ -110,7 +137,7 @@ class CloudReports:
             provider=self._provider(),
             leads=self.leadership.is_leader,
             leader=self._line(self.leadership.holder),
-            loops=tuple((name, self._line(getattr(loop, "problem", ""))) for name, loop in self.terms.loops.items()),
+            loops=self._loop_problems(),
             nodes=tuple(self._node(node) for node in self.nodes),
             deletions=self._deletions(),
             services=tuple(self._services()),
@@ -142,12 +169,16 @@ class CloudReports:
         obstacle = self.obstacle()
         return ready and not obstacle, self._line("; ".join(filter(None, [obstacle, message])))
 
-    def _watches(self) -> tuple[bool, str]:
+    def _loop_problems(self) -> tuple[tuple[str, str], ...]:
+        return tuple((name, self._line(getattr(loop, "problem", ""))) for name, loop in self.terms.loops.items())
+
+    def _unseen(self) -> Iterator[Need]:
         informers: dict[str, NodeInformer | ServiceInformer] = {"Nodes": self.nodes}
         if self.watches_services():
             informers["Services"] = self.services
-        problems = [f"{kind}: {informer.obstacle}" for kind, informer in informers.items() if informer.obstacle]
-        return not problems, "; ".join(problems)
+        for kind, informer in informers.items():
+            if informer.obstacle:
+                yield _need("watches", kind, informer.obstacle, Urgency.CRITICAL)
 
     def _leader(self) -> str:
         leadership = self.leadership
@@ -158,10 +189,10 @@ class CloudReports:
         """The Nodes, where this replica initialises them: no other knows which of them need no initialisation."""
         return self.nodes if self._loops(InitializationLoop) else ()
 
-    def _late_nodes(self) -> list[str]:
+    def _late_nodes(self) -> list[Need]:
         nodes = [node for node in self._judged_nodes() if self._state_of(node) == "uninitialized"]
         late = [node for node in nodes if time.time() - node.created_at >= LONG]
-        return [f"{node.name}: {self._reason_of(node) or 'not initialised'}" for node in late]
+        return [_need("nodes", node.name, self._reason_of(node) or "not initialised") for node in late]
 
     def _held_text(self) -> str:
         held = self._held()
@@ -224,6 +255,10 @@ class CloudReports:
     def _loops(self, kind: type[_Loop]) -> list[_Loop]:
         """The loops of this kind that run here."""
         return [loop for loop in self.terms.loops.values() if isinstance(loop, kind)]
+
+
+def _need(kind: str, name: str, message: str, urgency: Urgency = Urgency.FAILING) -> Need:
+    return Need(urgency, kind, name, message, "hookrunner cloud status")
 
 
 def _counted(states: Iterator[str]) -> _Samples:

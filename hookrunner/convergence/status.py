@@ -4,11 +4,12 @@ scrape. Reading changes nothing."""
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from hookrunner.convergence.converge import Converge
 from hookrunner.convergence.decisions.config_object import ConfigSources
+from hookrunner.convergence.decisions.configuration import NOTHING_LOST
 from hookrunner.convergence.decisions.module_decisions import ModuleDecisions
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.runs.release_reconciler import ReleaseReconciler
@@ -21,9 +22,10 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, Choice, Module, Phase
+from hookrunner.model.needs import Need, Urgency
 from hookrunner.model.status import IGNORED, ConvergeDump, ModuleDump, some
 from hookrunner.model.tasks import HookRun, Order, Task, UnitTask
-from hookrunner.model.unit_state import ModuleState, UnitState
+from hookrunner.model.unit_state import NOT_YET, ModuleState, UnitState
 from hookrunner.modules.enabled import REQUIRES
 
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"
@@ -43,6 +45,10 @@ _AT: Mapping[Phase, str] = {
 """What a module does that has reached this phase."""
 
 _Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
+
+_ACTION = "hookrunner module list"
+_CONFIGURE = "correct it in the cluster; its Events: kubectl describe"
+_MAINTAINED = "its objects are left as they are: maintenance is NoResourceReconciliation"
 
 REJECTED = "rejected"
 """What `module list` says about a directory that cannot be a module."""
@@ -81,10 +87,21 @@ class ModulesStatus:
         up no other."""
         return {
             "converge": (self.converged, DONE if self.converged else f"{IN_PROGRESS}: {self._progress()}"),
-            "modules": (True, "; ".join(self._troubles())),
-            "configuration": (True, "; ".join(self._complaints())),
+            "modules": (True, "; ".join(map(str, self._troubles(failing_hooks(self._queues))))),
+            "configuration": (True, "; ".join(need.message for need in self._complaints())),
             "purge": (True, self._more.leftovers.result),
         }
+
+    def needs(self) -> Iterator[Need]:
+        """What needs the user: the same, each on its own, and modules whose objects are left alone on request. The
+        engine reports failing hooks."""
+        yield from self._troubles({})
+        yield from self._complaints()
+        for name, advice in self._more.leftovers.retired.items():
+            yield Need(Urgency.ADVICE, "purge", name, advice, "see docs/retired-modules.md")
+        for state in self._states.enabled:
+            if self._more.decisions.configuration.is_maintained(state.unit.key):
+                yield _need(state, _MAINTAINED, Urgency.ADVICE)
 
     def converge(self) -> ConvergeDump:
         """How far the present round is; one that is about to enqueue tasks counts as one task."""
@@ -109,37 +126,68 @@ class ModulesStatus:
         names = f"; not ready: {', '.join(waiting)}" if waiting else ""
         return (self._converge.phase or "waiting for global hooks") + names
 
-    def _troubles(self) -> Iterator[str]:
-        failing = failing_hooks(self._queues)
+    def _troubles(self, failing: Mapping[str, str]) -> Iterator[Need]:
+        """`failing` are hooks' failures by module, which are named where nothing else is wrong."""
         if lacking := self._more.compiled.shared:
-            yield f"{GLOBAL}: {lacking}"
+            yield Need(Urgency.ADVICE, "modules", GLOBAL, lacking, _ACTION)
+        attempts = self._attempts()
         for state in self._states.modules:
             if not state.error and (lacking := self._more.compiled.lacking(state)):
-                yield f"{state.name}: {lacking}"
-            if text := reason(state) or failing.get(state.name) or _unmet(state) or work(state, _LONG):
-                yield f"{state.name}: {text}"
-            if text := pinned(state):
-                yield f"{state.name}: {text}"
-            if drift := self._more.releases.drift(state):
-                yield f"{state.name}: not as applied: {some([*map(str, drift)])}"
-            if unknown := state.release.unknown_fields:
-                yield f"{state.name}: {IGNORED}: {some(unknown)}"
-            for problem in self._more.releases.problems(state):
-                yield f"{state.name}: {problem}"
+                yield _need(state, lacking, Urgency.ADVICE)
+            if text := reason(state):
+                failures, again = attempts.get(state.name, (0, 0.0))
+                yield replace(_need(state, text, _urgency(state)), failures=failures, again=again)
+            elif text := failing.get(state.name) or _unmet(state) or work(state, _LONG):
+                yield _need(state, text, Urgency.WAITING)
+            yield from self._release_troubles(state)
         for module in self._more.rejected:
-            yield f"{module.directory}: {module.problem}"
+            yield Need(Urgency.FAILING, "modules", str(module.directory), module.problem, _ACTION)
 
-    def _complaints(self) -> Iterator[str]:
+    def _release_troubles(self, state: ModuleState) -> Iterator[Need]:
+        """What is wrong with its release while the module itself may be ready."""
+        if text := pinned(state):
+            yield _need(state, text, Urgency.WAITING)
+        if drift := self._more.releases.drift(state):
+            yield _need(state, f"not as applied: {some([*map(str, drift)])}", Urgency.ADVICE)
+        if unknown := state.release.unknown_fields:
+            yield _need(state, f"{IGNORED}: {some(unknown)}", Urgency.ADVICE)
+        for problem in self._more.releases.problems(state):
+            yield _need(state, problem, Urgency.FAILING)
+
+    def _attempts(self) -> dict[str, tuple[int, float]]:
+        """Of modules whose run failed: how often in a row, and when the next attempt is."""
+        failed = ((queue, task) for queue in self._queues for task in queue if task.failures)
+        runs = ((queue, task, task.order) for queue, task in failed)
+        return {
+            order.unit: (task.failures, queue.next_attempt(task))
+            for queue, task, order in runs
+            if isinstance(order, UnitTask)
+        }
+
+    def _complaints(self) -> Iterator[Need]:
         configuration = self._more.decisions.configuration
         if configuration.unseen:
-            yield configuration.unseen
+            yield Need(Urgency.CRITICAL, "configuration", "", configuration.unseen, _CONFIGURE)
         for source in self._more.sources:
             if source.unseen and source.is_known:
-                yield f"{source}: {source.unseen}"
+                yield Need(Urgency.FAILING, "configuration", "", f"{source}: {source.unseen}", _CONFIGURE)
         if not configuration.unseen:
-            yield from map(configuration.forecast, self._more.sources.missing)
+            for missing in self._more.sources.missing:
+                forecast = configuration.forecast(missing)
+                urgency = Urgency.ADVICE if forecast.endswith(NOTHING_LOST) else Urgency.CRITICAL
+                yield Need(urgency, "configuration", "", forecast, _CONFIGURE)
         for error in configuration.refused.values():
-            yield str(error)
+            yield Need(Urgency.FAILING, "configuration", "", str(error), _CONFIGURE)
+
+
+def _need(state: ModuleState, message: str, urgency: Urgency) -> Need:
+    return Need(urgency, "modules", state.name, message, _ACTION)
+
+
+def _urgency(state: ModuleState) -> Urgency:
+    """Of the reason why a module is not ready."""
+    undecided = state.decision.choice is Choice.UNDECIDED and state.decision != NOT_YET
+    return Urgency.FAILING if undecided or state.error else Urgency.WAITING
 
 
 def _converges(order: Order) -> bool:
@@ -174,9 +222,7 @@ def failing_hooks(queues: Iterable[Iterable[Task]]) -> dict[str, str]:
     for task in itertools.chain.from_iterable(queues):
         order = task.order
         if isinstance(order, HookRun) and order.module and task.failures:
-            times = "once" if task.failures == 1 else f"{task.failures} times"
-            error = task.error.removeprefix(f"{order.hook} FAILED: ")
-            failing.setdefault(order.module, f"{order.hook} has failed {times} for {order.binding}: {error}")
+            failing.setdefault(order.module, f"{order.hook} {task.failure}")
     return failing
 
 

@@ -267,6 +267,11 @@ class Queue:
             case Dropped():
                 self._remove(task)
 
+    def next_attempt(self, task: Task) -> float:
+        """When a task is tried again (epoch seconds); 0 if it runs, or nothing delays it."""
+        left = task.due - self._clock()
+        return time.time() + left if left > 0 and task is not self.running else 0.0
+
     def dump(self, inline: Iterable[tuple[HookRun, float]] = ()) -> QueueDump:
         """The queue for the debug endpoint. `inline` are the hooks that a module's task runs, and when each began.
         Changes nothing."""

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
+from hookrunner.engine.hook_needs import endless_runs, failing_hooks
 from hookrunner.engine.queues import Clock
 from hookrunner.engine.workers import QueueRuns, Queues
 from hookrunner.kube.back_off import Outage
@@ -18,14 +19,18 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import MAIN, BindingType, Hook
 from hookrunner.model.modules import GLOBAL
+from hookrunner.model.needs import Need, Urgency
 from hookrunner.model.status import Condition, QueueDump, SnapshotDump
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, HookRun, Order
 from hookrunner.model.timestamps import rfc3339
-from hookrunner.sources.monitor import Monitor
+from hookrunner.sources.monitor import LISTING, Monitor
 from hookrunner.sources.monitors import Monitors
 
 MANY = 20
 """Waiting runs of one hook from which they are shown one by one."""
+
+_OUTAGE = "see whether the API server runs and is reached from here"
+_UNSEEN = "grant the right, or correct the binding"
 
 Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 
@@ -86,13 +91,20 @@ class Status:
         )
         tasks = [task.order for queue in self._queues for task in queue]
         waiting = sum(_starts(order) and not _is_of_module(self._engine.hooks.get(order.hook)) for order in tasks)
-        given_up = self._runs.given_up
-        dropped = f"{given_up} dropped, the last: {self._runs.last_given_up}" if given_up else ""
         return {
             "startup": (not waiting, f"{waiting} tasks of the start are not done; see `queue main`" if waiting else ""),
-            "watches": (not ours, self._unseen()),
-            "tasks": (True, dropped),
+            "watches": (not ours, "; ".join(map(str, self._unseen()))),
+            "tasks": (True, self._dropped()),
         }
+
+    def needs(self) -> Iterator[Need]:
+        """What needs the user: hooks that fail or do not end, dropped tasks, and bindings that do not see their
+        objects, but for those that are just being listed."""
+        yield from failing_hooks(self._queues)
+        yield from endless_runs(self._queues, self._executor.running.values(), self._clock())
+        yield from (need for need in self._unseen() if need.message != LISTING.reason)
+        if dropped := self._dropped():
+            yield Need(Urgency.FAILING, "tasks", "", dropped, "look for `hook failed for the last time` in the log")
 
     def queues(self) -> list[QueueDump]:
         """All queues, `main` first, then by name."""
@@ -122,18 +134,32 @@ class Status:
         metrics.hook_processes.from_function(lambda: iter([((), float(len(self._executor.running)))]))
         metrics.hook_running_seconds.from_function(self._running)
 
-    def _unseen(self) -> str:
+    def running(self) -> list[str]:
+        """The hooks that run at the moment."""
+        return sorted({order.hook for order, _ in self._executor.running.values()})
+
+    def _dropped(self) -> str:
+        given_up = self._runs.given_up
+        return f"{given_up} dropped, the last: {self._runs.last_given_up}" if given_up else ""
+
+    def _unseen(self) -> Iterator[Need]:
         """All bindings that do not see their objects, by reason. In an outage that is every binding: only those watches
         notice it at once that are just being resumed, the others are silent."""
         since = self._outage.since
         silent = f"not seen since {rfc3339(since)}: the API server does not answer" if since else ""
         bindings: dict[str, list[str]] = {}
+        stopped = set[str]()
         for monitor in self._monitors:
             obstacle = monitor.obstacle
             reason = obstacle.reason if obstacle else (monitor.is_watching and silent) or monitor.lost
             if reason:
                 bindings.setdefault(reason, []).append(f"{monitor.id.hook}: {monitor.binding.name}")
-        return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in bindings.items())
+            if obstacle:
+                stopped.add(reason)
+        for reason, names in bindings.items():
+            urgency = Urgency.CRITICAL if reason in stopped or reason == silent else Urgency.FAILING
+            action = _OUTAGE if reason == silent else _UNSEEN
+            yield Need(urgency, "watches", ", ".join(names), reason, action)
 
     def _head_ages(self) -> Samples:
         for queue in self._queues:

@@ -180,6 +180,16 @@ class HookConfig:
         }
         return frozenset(kind for kind, there in declared.items() if there)
 
+    @property
+    def runs_unasked(self) -> bool:
+        """Does anything but a review run the hook? A kubernetes binding may be there for snapshots alone."""
+        return bool(
+            self.on_startup is not None
+            or self.lifecycle
+            or self.schedules
+            or any(binding.changes or binding.run_on_synchronization for binding in self.kubernetes)
+        )
+
     def asked_only(self, kinds: Collection[ReviewKind]) -> "HookConfig":
         """The same, for reviews of these kinds only."""
         kept = self if "admission" in kinds else replace(self, validating=(), mutating=())

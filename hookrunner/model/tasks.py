@@ -259,6 +259,13 @@ class Task:
     def __post_init__(self) -> None:
         self.queued_at = self.created_at
 
+    @property
+    def failure(self) -> str:
+        """How it fails, after the name of its hook: `has failed 3 times for tick: exit status 1`."""
+        times = "once" if self.failures == 1 else f"{self.failures} times"
+        error = self.error.removeprefix(f"{self.order.hook} FAILED: ")
+        return f"has failed {times} for {_trigger(self.order)}: {error}"
+
     def describe(self) -> str:
         """One line for a queue dump:
         `<TaskType>:<queue>:<bindingType>:<hook>[:module=<m>][:group=<g>][:<binding>][:failures …]`."""
@@ -268,6 +275,11 @@ class Task:
         if self.waits_for:
             text += f":waiting for {self.waits_for}"
         return text
+
+
+def _trigger(order: Order) -> str:
+    """What a task of a hook is for: its binding, or a step of the start."""
+    return order.binding if isinstance(order, HookRun | FilterRetry) else order.name
 
 
 def _where(order: Order) -> list[str]:

@@ -9,13 +9,14 @@ Everything shown comes from the functions of `Views`; asking changes nothing. Wh
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from hookrunner import log, options
 from hookrunner.errors import BadConfig
+from hookrunner.model.needs import ProgramStatus
 from hookrunner.model.status import QueueDump, SnapshotDump
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.web.formats import (
@@ -187,14 +188,15 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """Where the answers come from. `snapshots` takes a hook's name and gives None for one that does not exist; `pages`
-    has those of the other parts as they begin."""
+    """Where the answers come from. `snapshots` takes a hook's name and gives None for one that does not exist; `status`
+    is the whole program's; `pages` has those of the other parts as they begin."""
 
     queues: Callable[[], Sequence[QueueDump]]
     hooks: Callable[[], Sequence[str]]
     snapshots: Callable[[str], Sequence[SnapshotDump] | None]
     parameters: Parameters
     pages: DebugPages = field(default_factory=DebugPages)
+    status: Callable[[], ProgramStatus] = ProgramStatus
 
 
 def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
@@ -209,6 +211,7 @@ def application(views: Views, tcp: OverTcp | None = None) -> web.Application:
     app.add_routes(
         [
             web.get("/", routes.alive),
+            web.get("/status" + FORMAT, routes.status),
             web.get("/queue/main" + FORMAT, routes.main_queue),
             web.get("/queue/list" + FORMAT, routes.all_queues),
             web.get("/hook/list" + FORMAT, routes.hooks),
@@ -232,6 +235,9 @@ class _Routes:
 
     async def alive(self, _request: web.Request) -> web.Response:
         return web.Response(text="debug endpoint is alive")
+
+    async def status(self, request: web.Request) -> web.Response:
+        return answer_request(request, asdict(self._views.status()))
 
     async def main_queue(self, request: web.Request) -> web.Response:
         form, queue = format_of(request.match_info["format"]), main_queue(self._views.queues())

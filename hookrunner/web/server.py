@@ -15,6 +15,7 @@ from aiohttp import web
 
 from hookrunner import __version__
 from hookrunner.metrics.exposition import CONTENT_TYPE
+from hookrunner.model.needs import ReadNeeds
 from hookrunner.model.status import Condition, ConvergeDump
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.web.formats import answer, list_routes
@@ -27,13 +28,15 @@ SCRAPES = 8
 @dataclass(frozen=True, slots=True)
 class Pages:
     """Sources of the pages: two texts in the Prometheus format, in pieces, the conditions of readiness, and the
-    progress of the converge if there are modules. `unready` is the HTTP status while not ready."""
+    progress of the converge if there are modules. `unready` is the HTTP status while not ready. `needs` is what needs
+    the user, the most urgent first: in that order people see the conditions."""
 
     metrics: Callable[[], Iterable[bytes]]
     hook_metrics: Callable[[], Iterable[bytes]]
     conditions: Callable[[], Sequence[Condition]]
     converge: Callable[[], ConvergeDump] | None = None
     unready: int = 503
+    needs: ReadNeeds = tuple
 
 
 def application(pages: Pages) -> web.Application:
@@ -135,16 +138,22 @@ def _readiness(pages: Pages, request: web.Request) -> web.Response:
     ready = all(condition.ready for condition in conditions) and (converge is None or converge.done)
     status, wanted = 200 if ready else pages.unready, _wanted(request)
     if converge and wanted != "json" and "output" not in request.query:
-        return web.Response(text=converge_words(converge, ready) or _text(conditions, ready), status=status)
+        return web.Response(text=converge_words(converge, ready) or _text(pages, conditions, ready), status=status)
     if wanted == "text":
-        return web.Response(text=_text(conditions, ready), status=status)
+        return web.Response(text=_text(pages, conditions, ready), status=status)
     shown = [{"name": c.name, "ready": c.ready, "message": c.message, "since": rfc3339(c.since)} for c in conditions]
     return answer({"ready": ready, "conditions": shown}, "json", status)
 
 
-def _text(conditions: Sequence[Condition], ready: bool) -> str:
-    lines = [_line(condition) for condition in sorted(conditions, key=lambda condition: condition.ready)]
-    return "\n".join([*lines, "ready" if ready else "not ready", ""])
+def _text(pages: Pages, conditions: Sequence[Condition], ready: bool) -> str:
+    """What holds back first, then what needs the user, the most urgent first."""
+    kinds = list(dict.fromkeys(need.kind for need in pages.needs()))
+
+    def rank(condition: Condition) -> tuple[bool, int]:
+        matters = condition.message and condition.name in kinds
+        return condition.ready, kinds.index(condition.name) if matters else len(kinds)
+
+    return "\n".join([*map(_line, sorted(conditions, key=rank)), "ready" if ready else "not ready", ""])
 
 
 def _line(condition: Condition) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Protocol
@@ -11,6 +11,7 @@ from hookrunner.engine.assembly import Parts
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import RegistrationFailed, StartRefused
 from hookrunner.model.bindings import Hook
+from hookrunner.model.needs import Need
 from hookrunner.registration.desired import DesiredRegistrations, desired_registrations, own_namespace, targets
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.removal import has_leftovers, withdraw
@@ -23,6 +24,8 @@ class OpenWebhooks(Protocol):
     async def renew(self, mine: Sequence[Hook] = ()) -> None: ...
 
     def conditions(self) -> dict[str, tuple[bool, str]]: ...
+
+    def needs(self) -> Iterator[Need]: ...
 
     def leave(self) -> None: ...
 
@@ -78,6 +81,10 @@ class LazyWebhooks:
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """The conditions for `/readyz`; empty without webhooks."""
         return self._served.conditions() if self._served else {}
+
+    def needs(self) -> Iterator[Need]:
+        """What needs the user; nothing without webhooks."""
+        return self._served.needs() if self._served else iter(())
 
     def leave(self) -> None:
         """Keep answering, and let API servers switch to other replicas."""

@@ -21,6 +21,7 @@ from hookrunner.engine.assembly import Kube, Parts
 from hookrunner.errors import BadConfig
 from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.reviews import Reviewer
+from hookrunner.model.timestamps import rfc3339
 from hookrunner.registration.registrar import SETTLE
 from hookrunner.settings import Settings
 from hookrunner.web import listen
@@ -38,6 +39,9 @@ Publish: TypeAlias = Callable[[bytes], Awaitable[None]]
 MARGIN = 60.0
 """Seconds before the old certificate expires in which the new one is shown, published or not: waiting longer
 would not save a review."""
+
+NEAR_END = 86400.0
+"""Seconds before its end from which a certificate is reported: our own are renewed long before, others usually too."""
 
 _log = log.get(__name__)
 
@@ -57,10 +61,14 @@ class Rotation:
 
     @property
     def problem(self) -> str:
-        """Why there is no certificate yet, or no newer one; empty without a problem."""
+        """Why there is no certificate yet, or no newer one, or that the one in use ends soon; empty without a
+        problem."""
         problem = self._latest.problem or self._refused
         if self.shown is None:
             return f"{self.server}: no certificate yet" + (f": {problem}" if problem else "")
+        if self.shown.expires - self._now() < NEAR_END:
+            end = f"the certificate in use ends at {rfc3339(self.shown.expires)}"
+            return f"{self.server}: {end}, and {problem or 'no newer one has come'}"
         return f"{self.server}: the certificate in use stays: {problem}" if problem else ""
 
     async def follow(self, latest: LatestMaterial, materials: AsyncGenerator[Material, None]) -> None:

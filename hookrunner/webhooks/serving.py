@@ -10,7 +10,7 @@ unreachable: it continues in the background, and `conditions` shows its progress
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -21,6 +21,7 @@ from hookrunner.kube import writes
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.bindings import Hook, ReviewKind
+from hookrunner.model.needs import Need, Urgency
 from hookrunner.model.resources import Resource
 from hookrunner.registration.desired import DesiredRegistrations, desired_registrations, no_registrations
 from hookrunner.registration.reconcile import claim
@@ -30,6 +31,8 @@ from hookrunner.webhooks.plan import WebhookPlan, kinds
 from hookrunner.webhooks.servers import Publish, Servers
 
 _SERVICES = Resource("v1", "Service", "services", True)
+
+_ACTION = "grant or create what it names; hookrunner webhooks list"
 
 _CERTIFIED_WITHIN = 10.0
 """Seconds for which a module waits for the first certificate of a port; later it tries again."""
@@ -118,11 +121,18 @@ class Webhooks:
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """The conditions for `/readyz`. Webhooks that only modules have are shown, and do not affect readiness."""
-        registered, message = self._registrar.condition()
-        rotations = self._servers.rotations
-        problems = [*(rotation.problem for rotation in rotations), message]
-        ready = registered and all(rotation.shown for rotation in rotations)
-        return {"webhooks": (ready or not self._hinders, "; ".join(filter(None, problems)))}
+        registered, _ = self._registrar.condition()
+        ready = registered and all(rotation.shown for rotation in self._servers.rotations)
+        return {"webhooks": (ready or not self._hinders, "; ".join(self._problems()))}
+
+    def needs(self) -> Iterator[Need]:
+        """What needs the user: the same, each on its own."""
+        for problem in self._problems():
+            yield Need(Urgency.CRITICAL, "webhooks", "", problem, _ACTION)
+
+    def _problems(self) -> Iterator[str]:
+        _, unregistered = self._registrar.condition()
+        return filter(None, (*(rotation.problem for rotation in self._servers.rotations), unregistered))
 
     async def _wait_for_certificates(self) -> None:
         try:

@@ -27,6 +27,9 @@ from hookrunner.values.section_store import SectionStore
 TROUBLE_EVERY = 5.0
 """Seconds after which trouble that lasts counts once more in `config_values_errors_total`, as under addon-operator."""
 
+NOTHING_LOST = "nothing depends on it"
+"""Ends the forecast for a source that may stay missing."""
+
 _HINT = "write true or false, or put quotes around texts"
 _log = log.get(__name__)
 
@@ -243,7 +246,7 @@ def _forecast(source: ConfigObject, going: Collection[str], poorer: Collection[s
     fate = "is deleted" if source.contents.version else "does not exist"
     parts = [f"uninstalled: {', '.join(going)}"] * bool(going) + [f"values lost: {', '.join(poorer)}"] * bool(poorer)
     if not parts:
-        return f"{source} {fate}; nothing depends on it"
+        return f"{source} {fate}; {NOTHING_LOST}"
     return f"{source} {fate}; unless it is created before {rfc3339(source.grace.until)}, {'; '.join(parts)}"
 
 

@@ -178,7 +178,7 @@ class Leftovers:
         self._expects_modules = bool(settings.modules.directories)
         self._offers_addons = settings.addons.on
         self._looked = self._cleaned = False
-        self._retired = dict[str, str]()
+        self.retired = dict[str, str]()
         """What to do about each release of a module that no longer ships, by its name."""
 
     async def look(self) -> bool:
@@ -211,14 +211,14 @@ class Leftovers:
             self._put_off(f"the releases could not be listed: {error}")
             return
         if doubt:
-            self._put_off("; ".join([doubt, *self._retired.values()]))
+            self._put_off("; ".join([doubt, *self.retired.values()]))
             return
         self._cleaned = True
         for head in reversed(heads):
             await self._remove(head)
         names = ", ".join(head.name for head in heads)
         purged = f"purged: {names}" if names else "nothing was to be purged"
-        self.result = "; ".join([purged, *self._retired.values()])
+        self.result = "; ".join([purged, *self.retired.values()])
 
     async def _select_for_purge(self) -> list[Head]:
         """Those without a module, by name, but for those of modules that no longer ship, which are reported. Raises
@@ -227,12 +227,12 @@ class Leftovers:
         without = [head for _, head in heads if self._is_without_module(head)]
         kinds = [(head, await self._locator.find_successor(head)) for head in without]
         for head, kind in kinds:
-            if kind and head.name not in self._retired:
+            if kind and head.name not in self.retired:
                 self._report_retired(head, kind)
         return [head for head, kind in kinds if not kind]
 
     def _report_retired(self, head: Head, kind: str) -> None:
-        advice = self._retired[head.name] = advise(head.name, head.namespace, kind)
+        advice = self.retired[head.name] = advise(head.name, head.namespace, kind)
         _log.warn("release of a module that no longer ships is left alone", release=head.name, hint=advice)
         self._states.notices.publish(Notice(head.name, "ModuleRetired", advice))
 

@@ -4,14 +4,19 @@ nothing."""
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from hookrunner.instances.reports.instance_news import ReportedState
 from hookrunner.instances.reports.reported_instances import ReportedInstance, ReportedInstances
 from hookrunner.instances.reports.sight import Sight
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
+from hookrunner.model.addon_status import AddonPhase
+from hookrunner.model.needs import Need, Urgency
 from hookrunner.model.status import one_line, some
 
 LONG = 30.0
 """Seconds for which an instance may not be Current before `/readyz` names it."""
+
+_ACTION = "hookrunner addon list"
 
 _Samples: TypeAlias = Iterator[tuple[LabelValues, float]]
 
@@ -27,8 +32,11 @@ class InstancesStatus:
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """Names instances that have not been Current for a while, and kinds that are not seen. They make nothing
         unready: a Pod that is restarted repairs no addon."""
-        troubles = [_trouble(known) for known in self._reported if self._is_late(known)]
-        return {"addons": (True, some([*self._sight.losses(), *troubles], "; "))}
+        return {"addons": (True, some([*map(str, self._troubles())], "; "))}
+
+    def needs(self) -> Iterator[Need]:
+        """The same, each on its own: what needs the user."""
+        return self._troubles()
 
     def export(self, metrics: Metrics) -> None:
         """Let the gauges be read at each scrape."""
@@ -37,6 +45,13 @@ class InstancesStatus:
         metrics.addon_healthy.from_function(self._healthy)
         metrics.addon_objects.from_function(self._objects)
         metrics.addon_update_available.from_function(self._updates)
+
+    def _troubles(self) -> Iterator[Need]:
+        for loss in self._sight.losses():
+            yield Need(Urgency.CRITICAL, "addons", "", loss, _ACTION)
+        for known in self._reported:
+            if self._is_late(known):
+                yield Need(_urgency(known.state), "addons", str(known), _trouble(known.state), _ACTION)
 
     def _is_late(self, known: ReportedInstance) -> bool:
         return known.behind_since is not None and self._clock() - known.behind_since >= LONG
@@ -61,7 +76,13 @@ class InstancesStatus:
         return (((*labels, version), 1) for labels, version in versions if version)
 
 
-def _trouble(known: ReportedInstance) -> str:
-    state = known.state
+def _trouble(state: ReportedState) -> str:
     text = f"{state.phase or 'not reconciled yet'}{f' ({state.reason})' * bool(state.reason)}"
-    return one_line(f"{known}: {text}: {state.message}" if state.message else f"{known}: {text}")
+    return one_line(f"{text}: {state.message}" if state.message else text)
+
+
+def _urgency(state: ReportedState) -> Urgency:
+    if state.phase is AddonPhase.SUSPENDED:
+        return Urgency.ADVICE
+    waits = state.is_on_the_way or state.phase in (AddonPhase.PENDING, AddonPhase.IN_PROGRESS, AddonPhase.TERMINATING)
+    return Urgency.WAITING if waits else Urgency.FAILING
