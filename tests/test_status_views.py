@@ -1,11 +1,13 @@
 """What the HTTP servers show while the program starts. Level: pure."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.needs import Need, Urgency
 from hookrunner.model.status import ConvergeDump
 from hookrunner.status_views import StatusViews, combine_conditions
 
@@ -26,12 +28,41 @@ def test_two_parts_that_call_a_condition_the_same_are_one() -> None:
 
 
 class Part:
-    """A part of the program with one condition."""
+    """A part of the program with one condition, and what else it reports."""
 
-    ready = True
+    ready, message = True, ""
+    reported: Sequence[Need] = ()
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
-        return {"addons": (self.ready, "")}
+        return {"addons": (self.ready, self.message)}
+
+    def needs(self) -> Sequence[Need]:
+        return self.reported
+
+
+def test_status_has_readyzs_verdict_and_reason_and_what_parts_report_by_urgency() -> None:
+    views, part = StatusViews(Metrics(), HookMetrics(), lambda: 7.0), Part()
+    starting = views.status()
+    assert (starting.state, starting.reason, starting.needs) == ("not ready", "hooks: hooks are being loaded", [])
+    part.ready, part.message = False, "dns: no route"
+    part.reported = [
+        Need(Urgency.ADVICE, "purge", "old", "", ""),
+        Need(Urgency.FAILING, "addons", "dns", "no route", ""),
+    ]
+    views.add(part.conditions, part.needs)
+    views.add(lambda: {"background": (False, "queue main failed")})
+    views.add(lambda: {"replicas": (True, "the Deployment has 2 replicas")})
+    shown = views.status()
+    assert (shown.ready, shown.reason) == (False, "hooks: hooks are being loaded; addons; background")
+    assert [need.kind for need in shown.needs] == ["background", "addons", "purge", "replicas"]
+    assert shown.needs == views.needs()
+    assert (shown.facts.started, shown.facts.modules, shown.facts.leads) == (7.0, None, None)
+
+
+def test_a_stop_is_shown_whatever_else_holds() -> None:
+    views = StatusViews(Metrics(), HookMetrics())
+    views.is_stopping = lambda: True
+    assert (views.status().state, views.status().ready, views.status().reason) == ("stopping", False, "")
 
 
 @pytest.mark.looptime

@@ -45,8 +45,8 @@ _WORDS = {
 """What one of a kind is called; others are called as their kind."""
 _MARGIN = 10
 _NARROWEST = 40
-_MOST_NEEDS, _MOST_LINES = 4, 4
-"""Needs of a group that are shown, lines that each has, and the reason in the first line."""
+_MOST_NEEDS, _MOST_LINES, _MOST_REASON = 4, 4, 2
+"""Needs of a group that are shown, lines that each has, and lines of the reason for not being ready."""
 
 
 @click.command()
@@ -120,7 +120,7 @@ class Screen:
         if word == "ready":
             news = {0: "nothing needs you", 1: "1 thing needs you"}.get(count, f"{count} things need you")
             return [f"{style(word, _COLORS[word], bold=True)}, {news}"]
-        head, *more = self._wrapped(": ".join(filter(None, (word, state["reason"]))), self.width)
+        head, *more = self._wrapped(": ".join(filter(None, (word, state["reason"]))), self.width, _MOST_REASON)
         return [style(word, _COLORS[word], bold=True) + head.removeprefix(word), *more]
 
     def _needs(self, needs: Sequence[JSON], now: float, taken: int) -> list[str]:

@@ -1,6 +1,7 @@
 """What is shown of the cloud controller manager. Level: FakeApi."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from hookrunner.cloud.services.service_decisions import ServicePolicy
 from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.cloud import DeletionDump
+from hookrunner.model.needs import Urgency
 from tests.cloud.cloud_world import running
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
@@ -211,6 +213,33 @@ async def test_held_deletions_are_shown_and_released() -> None:
         await asyncio.sleep(60)
         assert not shown.world.api.has("Node", "a")
         assert reports.dump().deletions == tuple[DeletionDump]()
+
+
+async def test_what_needs_the_user_is_named_with_what_to_do() -> None:
+    shown = Shown(keeps_balancers=True)
+    shown.world.add("a", ready=False)
+    shown.world.add(*"bc")
+    shown.world.api.put(new_node("late"))
+    shown.world.cloud.terminate("a")
+    async with shown.running(400) as reports:
+        shown.condition, shown.leading.problem = (True, "capabilities: hunter22"), "leases is forbidden"
+        shown.calls.paused_until = time.time() + 60
+        needs = [(need.urgency, need.kind, need.name, need.message) for need in reports.needs()]
+        assert needs[0] == (Urgency.FAILING, "provider", "", "capabilities: ***")
+        assert needs[1][:2] == (Urgency.WAITING, "provider")
+        assert needs[2] == (Urgency.FAILING, "leader", "", "leases is forbidden")
+        assert needs[3][:3] == (Urgency.FAILING, "nodes", "late")
+
+
+async def test_a_held_deletion_needs_the_command_that_releases_it() -> None:
+    shown = Shown()
+    shown.world.add(*"abc", ready=False)
+    shown.world.add(*"defgh")
+    shown.world.cloud.terminate("a", "b", "c")
+    async with shown.running(55) as reports:
+        held = [need for need in reports.needs() if need.kind == "deletions"]
+        assert [(need.name, need.urgency) for need in held] == [(name, Urgency.WAITING) for name in "abc"]
+        assert "hookrunner cloud release" in held[0].action
 
 
 async def test_who_leads_is_told_and_no_reason_to_be_unready() -> None:

@@ -2,13 +2,24 @@
 
 import re
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from hookrunner.convergence.status import failing_hooks, work
+from hookrunner.convergence.decisions.configuration import NOTHING_LOST
+from hookrunner.convergence.runs.hook_loading import CompiledHooks
+from hookrunner.convergence.status import ModulesStatus, StatusSources, failing_hooks, work
+from hookrunner.convergence.unit_states import UnitStates
+from hookrunner.engine.queues import Queue
+from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
-from hookrunner.model.tasks import HookRun, Task, UnitTask
+from hookrunner.model.needs import Need, Urgency
+from hookrunner.model.tasks import Failed, HookRun, Task, UnitTask
 from hookrunner.model.unit_state import ModuleState
+from tests.convergence.site import module
+from tests.fakes.gates import FakeGate
 from tests.tables import each
 
 ON, OFF = Decision(Choice.ON), Decision(Choice.OFF)
@@ -64,3 +75,86 @@ def _state(decision: Decision, phase: Phase, lasts: float | None, wait: bool = F
 def test_each_phase_in_which_a_module_is_at_work_is_explained() -> None:
     explained = {phase for phase in Phase if work(_state(ON, phase, 40.0, wait=False))}
     assert set(Phase) - explained == {Phase.READY, Phase.HOOKS_DISABLED}
+
+
+REJECTED = Module("Bad", "bad", 1, Path("x/010-Bad"), Path("."), problem="no name")
+
+
+@dataclass
+class Rest:
+    """What else is known: maintenance, drift, refused sections and a missing ConfigMap."""
+
+    unseen: str = ""
+    refused: dict[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    maintained: frozenset[str] = frozenset()
+    retired: dict[str, str] = field(default_factory=dict)
+    drifted: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def configuration(self) -> "Rest":
+        return self
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def is_maintained(self, key: str) -> bool:
+        return key in self.maintained
+
+    def forecast(self, source: str) -> str:
+        return source
+
+    def drift(self, state: ModuleState) -> list[str]:
+        return [self.drifted[state.name]] if state.name in self.drifted else []
+
+    def problems(self, state: ModuleState) -> list[str]:
+        return []
+
+
+def needs_of(states: UnitStates, rest: Rest, queues: Sequence[Queue] = ()) -> list[Need]:
+    known: Any = rest
+    waiting: Any = queues
+    more = StatusSources(known, known, known, (REJECTED,), known, CompiledHooks(states.notices), known)
+    return [*ModulesStatus(states, known, more, waiting).needs()]
+
+
+def test_what_is_wrong_with_modules_needs_the_user_by_its_urgency() -> None:
+    states = UnitStates([module(name, 10) for name in ("bad", "waits", "odd", "kept", "new")])
+    for state in states.modules[:4]:
+        state.decide(ON)
+    states.module("bad").fail("no way")
+    states.module("waits").wait_for(["bad"])
+    states.module("odd").decide(Decision(Choice.UNDECIDED, "Script", "exit status 1"))
+    rest = Rest(maintained=frozenset({"kept"}), drifted={"kept": "Service a/b"}, retired={"old": "delete it"})
+    needs = [(need.urgency, need.name, need.message) for need in needs_of(states, rest)]
+    assert needs == [
+        (Urgency.FAILING, "bad", "no way"),
+        (Urgency.WAITING, "waits", "waits for bad"),
+        (Urgency.FAILING, "odd", "undecided: exit status 1"),
+        (Urgency.ADVICE, "kept", "not as applied: Service a/b"),
+        (Urgency.WAITING, "new", "undecided: not decided yet"),
+        (Urgency.FAILING, "x/010-Bad", "no name"),
+        (Urgency.ADVICE, "old", "delete it"),
+        (Urgency.ADVICE, "kept", "its objects are left as they are: maintenance is NoResourceReconciliation"),
+    ]
+
+
+def test_a_missing_configuration_is_critical_if_modules_would_be_removed() -> None:
+    lost, harmless = "ConfigMap a/b is deleted; unless it is created before 12:00, uninstalled: dns", "it is deleted; "
+    needs = needs_of(UnitStates([]), Rest(missing=(lost, harmless + NOTHING_LOST), refused={"dns": "size: no number"}))
+    assert [need.urgency for need in needs[1:]] == [Urgency.CRITICAL, Urgency.ADVICE, Urgency.FAILING]
+    unseen = Rest(unseen="the configuration cannot be read: forbidden")
+    [_, need] = needs_of(UnitStates([]), unseen)
+    assert (need.urgency, need.message) == (Urgency.CRITICAL, unseen.unseen)
+
+
+def test_a_failed_module_has_its_failures_and_its_next_try() -> None:
+    states, queue = UnitStates([module("bad", 10)]), Queue("module/bad", FakeGate(), lambda: 0.0, Metrics(""))
+    states.module("bad").decide(ON)
+    states.module("bad").fail("no way")
+    queue.enqueue(UnitTask("ModuleRun", "bad", "test"))
+    task = queue.dequeue_now()
+    assert isinstance(task, Task)
+    queue.settle(task, Failed("no way"))
+    need, _ = needs_of(states, Rest(), [queue])
+    assert (need.failures, need.again > time.time()) == (1, True)

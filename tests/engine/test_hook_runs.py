@@ -14,6 +14,7 @@ from hookrunner.jq.program import Jq
 from hookrunner.kube import back_off
 from hookrunner.kube.client import Client
 from hookrunner.model.events import WatchLost, WatchRestored
+from hookrunner.model.needs import Urgency
 from hookrunner.model.resources import ObjectKey
 from tests.engine.conftest import Bench
 from tests.fakes.cluster import settle
@@ -90,6 +91,7 @@ async def test_the_last_attempt_drops_the_task_and_says_so(bench: Bench, jq: Jq,
     assert bench.shown() == []
     ready, message = bench.status.conditions()["tasks"]
     assert (ready, "1 dropped" in message, "a.sh" in message) == (True, True, True)
+    assert [(need.kind, need.message) for need in bench.status.needs()] == [("tasks", message)]
 
 
 async def test_a_parked_failure_lets_other_hooks_run(bench: Bench, jq: Jq, client: Client) -> None:
@@ -125,6 +127,8 @@ async def test_a_missing_kind_delays_its_own_binding_only(bench: Bench, jq: Jq, 
     assert [run[0]["binding"] for run in bench.runs("a.sh")] == ["cms"]
     assert "waiting for snapshot of secrets (forbidden: Secret)" in bench.shown()[0]
     assert not bench.status.conditions()["watches"][0]
+    [need] = bench.status.needs()
+    assert (need.urgency, need.name, need.message) == (Urgency.CRITICAL, "a.sh: secrets", "forbidden: Secret")
 
 
 @pytest.mark.slow
@@ -142,12 +146,14 @@ async def test_lost_watches_are_all_named_and_keep_nothing_unready(
     bench.cluster.tell(WatchLost("connection refused", brief=True))
     await settle()
     assert bench.status.conditions()["watches"] == (True, "a.sh: cms, b.sh: cms: connection refused")
+    assert [need.urgency for need in bench.status.needs()] == [Urgency.FAILING]
     bench.cluster.tell(WatchRestored())
     await settle()
     client.outage.note_failure()
     ready, message = bench.status.conditions()["watches"]
     assert ready
     assert re.fullmatch(r"a\.sh: cms, b\.sh: cms: not seen since \S+Z: the API server does not answer", message)
+    assert [(need.urgency, str(need)) for need in bench.status.needs()] == [(Urgency.CRITICAL, message)]
     client.outage.note_answer(200)
     assert bench.status.conditions()["watches"] == (True, "")
 

@@ -95,6 +95,12 @@ RUNNING = {
 }
 """Lines that users type while hookrunner runs, in this order, and what is printed."""
 
+NOTICED = {
+    "status": r"ready, . things? needs? you(.|\n)*advice +module alpha: the API server ignores fields(.|\n)*2 hooks",
+    "status -o json": '"state":"ready"',
+}
+"""The same for commands that end with 3: something needs the user."""
+
 STOPPED = {
     "addon abandon thing/x": "release default/thing.default.x: 1 objects left, records deleted\n"
     "thing/x: not managed any more",
@@ -129,7 +135,9 @@ def commands(command: click.Command = cli, path: tuple[str, ...] = ()) -> Iterat
 
 def test_each_command_has_a_case_on_a_cluster_or_needs_none() -> None:
     every = {*commands()}
-    cases = {name for name in every for line in (*RUNNING, *STOPPED, *STARTED) if f"{line} ".startswith(f"{name} ")}
+    cases = {
+        name for name in every for line in (*RUNNING, *NOTICED, *STOPPED, *STARTED) if f"{line} ".startswith(f"{name} ")
+    }
     assert {*OFFLINE} <= every
     assert every - cases == {*OFFLINE}
 
@@ -198,10 +206,10 @@ class Site:
         own = {"KUBECONFIG": str(self.cluster.kubeconfig), "TMPDIR": str(self.directory), "HOME": str(self.directory)}
         return {**os.environ, **self.environ, **own, "HOOKRUNNER_DEBUG_UNIX_SOCKET": f"{self.directory}/debug.socket"}
 
-    def faults(self, lines: dict[str, str]) -> dict[str, tuple[int, str]]:
-        """Those of the lines that do not end with 0, or print something else."""
+    def faults(self, lines: dict[str, str], code: int = 0) -> dict[str, tuple[int, str]]:
+        """Those of the lines that do not end with this code, or print something else."""
         ended = {line: self.run(line) for line in lines}
-        return {line: end for line, end in ended.items() if end[0] or not re.search(lines[line], end[1])}
+        return {line: end for line, end in ended.items() if end[0] != code or not re.search(lines[line], end[1])}
 
     def get(self, path: str) -> Any:
         return self.cluster.request("GET", path).body
@@ -248,6 +256,7 @@ async def test_each_command_works_on_a_real_api_server(own_cluster: OwnCluster, 
         await site.operator.ready()
         await site.install()
         assert site.faults(RUNNING) == {}
+        assert site.faults(NOTICED, 3) == {}
         await until(lambda: (site.text("of-thing"), site.text("of-alpha")) == ("hi", "one"), "both rollbacks")
         site.require_misspelt_fields_to_be_reported_and_left_alone()
         assert await site.operator.stop() == 0

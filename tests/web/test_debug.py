@@ -7,9 +7,10 @@ import yaml
 from aiohttp import web
 
 from hookrunner.model.contexts import Entry
+from hookrunner.model.needs import Facts, Need, ProgramStatus, Urgency
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import QueueDump, SnapshotDump
-from hookrunner.web.debug import Parameter, Parameters, Views, application
+from hookrunner.web.debug import OverTcp, Parameter, Parameters, Views, application
 from tests.web.conftest import Browse, Fetch
 
 DURATION = "it has to look like 30s, 10m or 1h30m"
@@ -147,3 +148,13 @@ async def test_bad_setting_is_a_400_with_the_reason(browse: Browse, form: dict[s
     async with browse(app(applied)) as session:
         answer = await session.post("/config/set", data=form)
         assert (answer.status, await answer.text(), applied) == (400, text, [])
+
+
+async def test_status_shows_the_whole_program(browse: Browse) -> None:
+    hook = Need(Urgency.FAILING, "hooks", "a.sh", "has failed once for tick", "hookrunner queue list", 1)
+    status = ProgramStatus("not ready", False, "startup", Facts("1.2.3", hooks=1), [hook])
+    views = Views(list, list, lambda _name: None, Parameters([]), status=lambda: status)
+    async with browse(application(views, OverTcp("localhost", secret=True))) as session:
+        shown = await (await session.get("/status.json")).json()
+    assert list(shown) == ["state", "ready", "reason", "facts", "needs"]
+    assert (shown["facts"]["hooks"], shown["needs"][0]["urgency"]) == (1, "failing")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from aiohttp import web
 
+from hookrunner.model.needs import Need, Urgency
 from hookrunner.model.status import Condition
 from hookrunner.web.server import SCRAPES, Pages, application
 from tests.web.conftest import Browse, Fetch
@@ -53,6 +54,23 @@ async def test_readiness_json_names_missing_conditions(browse: Browse) -> None:
                 {"name": "kubernetes", "ready": False, "message": WAITING.message, "since": "2025-06-15T15:06:40Z"},
             ],
         }
+
+
+async def test_people_see_what_needs_them_in_the_order_of_its_urgency(browse: Browse) -> None:
+    names = ("background", "tasks", "hooks", "modules", "webhooks")
+    conditions = [Condition(name, name != "tasks", "" if name == "background" else "news", 0.0) for name in names]
+    needs = [Need(Urgency.CRITICAL, kind, "", "", "") for kind in ("webhooks", "background", "modules")]
+    pages = Pages(list, list, lambda: conditions, needs=lambda: needs)
+    async with browse(application(pages)) as session:
+        lines = (await (await session.get("/readyz?output=text")).text()).splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "[-]tasks",
+        "[+]webhooks",
+        "[+]modules",
+        "[+]background",
+        "[+]hooks",
+        "not",
+    ]
 
 
 async def test_ready_means_that_every_condition_holds(browse: Browse) -> None:

@@ -1,6 +1,7 @@
 """Certificates are exchanged in an order in which no client meets one that it does not trust yet. Level: pure."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +12,7 @@ from hookrunner.certificates.material import Material
 from hookrunner.certificates.provided import LatestMaterial
 from hookrunner.errors import BadConfig
 from hookrunner.registration.registrar import SETTLE
-from hookrunner.webhooks.servers import Rotation
+from hookrunner.webhooks.servers import NEAR_END, Rotation
 from tests.fakes.cluster import running
 
 pytestmark = pytest.mark.looptime
@@ -85,6 +86,19 @@ async def test_missing_certificates_are_reported_with_the_reason() -> None:
     await until(server, 2)
     assert rotation.problem == "admission: the certificate in use stays: there is no such file"
     following.cancel()
+
+
+async def test_a_certificate_near_its_end_is_reported() -> None:
+    server = Server()
+    rotation = Rotation("admission", server.show, server.publish, lambda: server.start)
+    async with running(rotation.follow(LatestMaterial("a"), server.given())):
+        server.issue("a")
+        await until(server, 1)
+        assert rotation.problem == ""
+        server.start = NOW + YEAR - NEAR_END + 60
+        assert re.fullmatch(
+            r"admission: the certificate in use ends at \S+Z, and no newer one has come", rotation.problem
+        )
 
 
 async def test_the_first_certificate_is_shown_at_once(server: Server) -> None:

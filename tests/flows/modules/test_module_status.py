@@ -6,11 +6,16 @@ Level: sandbox."""
 import asyncio
 import base64
 import json
+import os
+import re
+import subprocess
 from typing import Any
 
 import pytest
 
 from hookrunner.cli.debug import ask
+from tests import launcher
+from tests.flows import scripts
 from tests.flows.modules.hooks import configmap, hook, patch, unless, until_told, watching
 from tests.flows.modules.world import World
 from tests.flows.waiting import until
@@ -227,6 +232,36 @@ async def test_a_waiting_module_is_shown_and_does_not_affect_readiness(world: Wo
     assert 'module_phase{module="c",phase="Startup",reason="undecided"} 1' in metrics
     assert "modules_discover_errors_total 1\n" in metrics
     assert await world.map("b") == {}
+
+
+async def test_status_shows_a_failing_hook_and_a_failing_module_with_what_to_do(world: World) -> None:
+    tick = [{"name": "tick", "crontab": "* * * * * *"}]
+    world.write("hooks/bad.sh", scripts.hook({"schedule": tick}, "echo no luck >&2; exit 1\n"))
+    world.module("010-a", {"templates/cm.yaml": configmap("a", 'x: {{ fail "no way" }}')})
+    world.module("020-b", {"templates/cm.yaml": configmap("b")})
+    await world.configure(aEnabled="true", bEnabled="true")
+    await world.start()
+    words = ("status", f"--debug-unix-socket={world.directory / 'debug.socket'}")
+
+    async def status() -> subprocess.CompletedProcess[str]:
+        return await asyncio.to_thread(launcher.run, words, cwd=world.directory, env=os.environ)
+
+    async def shows_both() -> bool:
+        shown = (await status()).stdout
+        return "hook bad.sh" in shown and "module a" in shown
+
+    await world.until(shows_both, True, "both failures")
+    ended = await status()
+    lines = ended.stdout.splitlines()
+    assert (ended.returncode, lines[0], len(lines) < 24) == (3, "ready, 2 things need you", True)
+    assert re.match(r"failing   hook bad\.sh \(queue main, .*\): has failed", lines[2] + lines[3])
+    assert [line.split()[-3:] for line in lines if "next: " in line] == [
+        ["hookrunner", "queue", "list"],
+        ["hookrunner", "module", "list"],
+    ]
+    assert "no luck" in ended.stdout
+    assert "no way" in ended.stdout
+    assert re.search(r"1 hook; .* 2 modules on, 1 ready", ended.stdout.replace("\n", " "))
 
 
 async def test_the_present_step_of_a_module_is_shown(world: World) -> None:

@@ -12,8 +12,10 @@ from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.reports.sight import Sight
 from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.addon_status import Installed, InstanceFacts, ObjectReport
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase, Installed, InstanceFacts, ObjectReport
+from hookrunner.model.needs import Urgency
 from tests.instances.samples import instance
+from tests.tables import each
 
 WORKS = InstanceFacts(
     1,
@@ -22,6 +24,12 @@ WORKS = InstanceFacts(
     available_version="1.3.0",
 )
 BEHIND = InstanceFacts(1, installed=WORKS.installed, objects=[ObjectReport("Deployment a/b", "InProgress")])
+
+
+def obstructed(phase: AddonPhase, reason: str) -> InstanceFacts:
+    return InstanceFacts(1, obstacle=AddonObstacle(phase, reason, "no"))
+
+
 LABELS = 'addon="dns",name="x",namespace="default"'
 
 
@@ -100,3 +108,20 @@ async def test_an_outage_of_the_api_server_is_named_with_its_beginning(world: Wo
     assert re.fullmatch(r"no instance is seen since \S+Z: the API server does not answer", world.message())
     world.outage.note_answer(200)
     assert world.message() == ""
+
+
+@each(
+    ("facts", "urgency"),
+    [
+        (BEHIND, Urgency.WAITING),
+        (obstructed(AddonPhase.PENDING, "Waiting"), Urgency.WAITING),
+        (obstructed(AddonPhase.APPLYING, "ApplyFailed"), Urgency.FAILING),
+        (obstructed(AddonPhase.VERSION_MISMATCH, "NoVersion"), Urgency.FAILING),
+        (obstructed(AddonPhase.SUSPENDED, "Suspended"), Urgency.ADVICE),
+    ],
+)
+def test_urgency_follows_from_the_phase(facts: InstanceFacts, urgency: Urgency) -> None:
+    reported = ReportedInstances(Notices(), Metrics(""), lambda: 0.0)
+    reported.take_in(instance(), facts)
+    [need] = InstancesStatus(reported, Sight({}, Outage()), lambda: LONG).needs()
+    assert (need.urgency, need.name, need.action) == (urgency, "dns/default/x", "hookrunner addon list")
