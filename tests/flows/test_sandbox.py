@@ -157,6 +157,15 @@ async def test_the_log_does_not_say_that_there_are_no_hooks_where_all_were_left_
         assert not [record for record in program.logs() if "there are no hooks" in record["msg"]]
 
 
+async def test_several_replicas_of_hooks_that_only_answer_webhooks_are_no_problem(tmp_path: Path) -> None:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
+    webhook = hook({"kubernetesValidating": [{"name": "a.example.com", "rules": [rule]}]})
+    port = free_port()
+    flags = ("--sandbox", f"--sandbox-kubeconfig={tmp_path / 'own'}", "--ha", f"--webhook-port={port}")
+    async with operating(tmp_path, {"a.sh": webhook}, *flags, f"--webhook-url=https://127.0.0.1:{port}") as program:
+        assert json.loads(program.command("status", "-o", "json"))["needs"] == []
+
+
 async def test_a_sandbox_killed_and_restarted_with_its_data_loses_no_event(tmp_path: Path) -> None:
     """Of the time before, while the sandbox is away, and after."""
     flags = ("--data", str(tmp_path / "data"), "--port", str(free_port()))

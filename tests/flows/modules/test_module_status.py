@@ -252,16 +252,11 @@ async def test_status_shows_a_failing_hook_and_a_failing_module_with_what_to_do(
 
     await world.until(shows_both, True, "both failures")
     ended = await status()
-    lines = ended.stdout.splitlines()
+    lines, text = ended.stdout.splitlines(), " ".join(ended.stdout.split())
     assert (ended.returncode, lines[0], len(lines) < 24) == (3, "ready, 2 things need you", True)
-    assert re.match(r"failing   hook bad\.sh \(queue main, .*\): has failed", lines[2] + lines[3])
-    assert [line.split()[-3:] for line in lines if "next: " in line] == [
-        ["hookrunner", "queue", "list"],
-        ["hookrunner", "module", "list"],
-    ]
-    assert "no luck" in ended.stdout
-    assert "no way" in ended.stdout
-    assert re.search(r"1 hook; .* 2 modules on, 1 ready", ended.stdout.replace("\n", " "))
+    assert re.search(r"failing hook bad\.sh \(queue main, .*next try in [0-9]+s\): has failed .* for tick: no luck", text)
+    assert re.search(r"next: hookrunner queue list failing module a .*no way next: hookrunner module list", text)
+    assert re.search(r"1 hook; .* 2 modules on, 1 ready", text)
 
 
 async def test_the_present_step_of_a_module_is_shown(world: World) -> None:
