@@ -28,12 +28,13 @@ def providers_page() -> str:
 
 def _section(verb: AnyVerb) -> str:
     request, answer = request_schema(verb), answer_schema(verb)
-    params = _table("params", request["properties"]["params"], request["$defs"])
-    result = _table("result", answer["oneOf"][0]["properties"]["result"], answer["$defs"])
+    params = field_table("params", request["properties"]["params"], request["$defs"])
+    result = field_table("result", answer["oneOf"][0]["properties"]["result"], answer["$defs"])
     return f"\n### {verb}\n\n{request['description']}\n\n{params}\n{result}"
 
 
-def _table(what: str, schema: JSON, definitions: JSON) -> str:
+def field_table(what: str, schema: JSON, definitions: JSON) -> str:
+    """A table of a schema's fields and of those in them."""
     rows = "".join(f"| {path} | {kind} | {text} |\n" for path, kind, text in _rows(schema, definitions, ""))
     return f"| `{what}` | type | what |\n|---|---|---|\n{rows}" if rows else f"`{what}`: an empty object.\n"
 

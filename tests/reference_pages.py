@@ -15,6 +15,7 @@ from hookrunner.settings import options
 from hookrunner.settings.upstream_flags import UPSTREAM_FLAGS
 from kubetypes import bounds
 from kubetypes.json_values import JSON
+from tests.hook_reference import hook_protocol_page
 from tests.provider_reference import providers_page
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -171,6 +172,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "metrics.md": metrics_page,
     "providers.md": providers_page,
+    "hook-protocol.md": hook_protocol_page,
     "addon-yaml.md": lambda: _keys_page("addon-yaml.md", ADDON_SCHEMA),
     "module-yaml.md": lambda: _keys_page("module-yaml.md", MODULE_SCHEMA),
 }

@@ -18,6 +18,7 @@ from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN, Hook, OnFailure
 from hookrunner.model.events import FilterBroke
+from hookrunner.model.hook_runs import RunOptions
 from hookrunner.model.tasks import (
     Done,
     Dropped,
@@ -229,7 +230,7 @@ class QueueRuns:
         self._metrics.event_latency_seconds.observe(began - task.queued_at, "started", *labels)
         with log.bound(**order.fields, queue=order.queue, task=order.name):
             try:
-                await self._executor.run(hook, order, task.previous_attempt)
+                await self._executor.run(hook, order, task.previous_attempt, RunOptions(attempt=task.failures + 1))
             except (HookFailed, PatchFailed) as error:
                 return self._on_failure(hook, order, task, error)
             else:

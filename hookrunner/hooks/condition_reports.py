@@ -60,6 +60,11 @@ def parse(text: bytes) -> tuple[HookCondition, ...]:
         reports = documents.every_json(text)
     except BadDocument as error:
         raise BadOutput(f"CONDITIONS_PATH: document {error.number}: {error}") from None
+    return to_conditions(reports)
+
+
+def to_conditions(reports: Sequence[JSON]) -> tuple[HookCondition, ...]:
+    """The same for values that have been read."""
     if problems := [f"document {number}: {problem}" for number, problem in _problems(reports)]:
         raise BadOutput("CONDITIONS_PATH: " + "; ".join(problems))
     return tuple(map(_condition, reports))

@@ -3,7 +3,7 @@ are read and checked before anything of the answer is carried out, which is the 
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -99,20 +99,10 @@ async def _write_values(files: Workspace, values: Values) -> None:
         write_values(files, values)
 
 
-def refuse(patches: Iterable[object]) -> None:
-    """Raise BadOutput if there are any, of objects or of values, in a run that may change nothing."""
-    if count := len(list(patches)):
-        raise BadOutput(
-            f"the hook asked for {count} changes in a review, which its settings.onReviewPatches refuses: nothing was "
-            "changed; make changes in another binding, or take that setting away"
-        )
-
-
 async def collect_answer(run: Run, files: Workspace, end: Exit) -> Answer:
     """Read what the hook asks for, after its process has ended. Raises ExitedBadly or BadOutput."""
-    refusing = run.refuses_patches
     if not end.ok:
-        operations = () if refusing else _despite(files)
+        operations = () if run.refuses_patches else _despite(files)
         raise ExitedBadly(files.with_variables(_reason(run.hook, end)), operations, str(end), end.code)
     many = output_size(files) > _MANY_BYTES
     try:
@@ -120,8 +110,7 @@ async def collect_answer(run: Run, files: Workspace, end: Exit) -> Answer:
         answer = await asyncio.to_thread(read_answer, files, converted) if many else read_answer(files)
     except BadOutput as error:
         raise BadOutput(files.with_variables(str(error))) from None
-    if refusing:
-        refuse((*answer.objects, *answer.config, *answer.values))
+    run.require_permitted(answer)
     return answer
 
 
@@ -186,5 +175,4 @@ def _read_value_patch(path: str, variable: str) -> tuple[ValuesOperation, ...]:
 
 def read_despite_failure(files: Workspace) -> list[ObjectOperation]:
     """The status patches marked `ignoreHookError`, to carry out although the hook failed. Raises BadOutput."""
-    operations = patches.parse(read_file(files.patch))
-    return [operation for operation in operations if operation.ignore_hook_error and operation.subresource == "status"]
+    return [operation for operation in patches.parse(read_file(files.patch)) if operation.survives_failure]

@@ -4,7 +4,7 @@ Only read here; `metrics/` carries them out, knows what a name may be and adds t
 group stays ungrouped.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from hookrunner import log
@@ -43,9 +43,15 @@ def parse(text: bytes) -> tuple[MetricOperation, ...]:
     Raises BadOutput with the first problems in the file.
     """
     try:
-        operations = [_normal(document) for document in documents.every_json(text)]
+        items = documents.every_json(text)
     except BadDocument as error:
         raise BadOutput(f"got bad metrics: document {error.number}: {error}") from None
+    return to_operations(items)
+
+
+def to_operations(items: Sequence[JSON]) -> tuple[MetricOperation, ...]:
+    """The same for values that have been read."""
+    operations = list(map(_normal, items))
     problems = (
         f"document {number}: {problem}"
         for number, document in enumerate(operations, 1)

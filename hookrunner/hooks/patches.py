@@ -10,7 +10,7 @@ Source: https://www.rfc-editor.org/rfc/rfc6902
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hookrunner import redaction
 from hookrunner.errors import BadOutput
@@ -53,6 +53,11 @@ def parse(text: bytes) -> tuple[ObjectOperation, ...]:
         items, was_json = documents.every(text)
     except BadDocument as error:
         raise BadOutput(f"got bad patch file: document {error.number}: {error}; nothing was applied") from None
+    return to_operations(items, was_json)
+
+
+def to_operations(items: Sequence[JSON], was_json: bool = True) -> tuple[ObjectOperation, ...]:
+    """The same for values that have been read."""
     return tuple(_operation(number, document, was_json) for number, document in enumerate(items, 1))
 
 
@@ -187,6 +192,11 @@ def parse_values_patch(text: bytes) -> tuple[ValuesOperation, ...]:
         items = documents.every_json(text)
     except BadDocument as error:
         raise BadOutput(f"the patch of values is {error}") from None
+    return to_value_operations(items)
+
+
+def to_value_operations(items: Sequence[JSON]) -> tuple[ValuesOperation, ...]:
+    """The same for values that have been read."""
     lists = (item if isinstance(item, list) else [item] for item in items if isinstance(item, list | dict))
     operations = [item for items in lists for item in items]
     if len(operations) > MOST_VALUE_OPERATIONS:

@@ -61,10 +61,13 @@ def admission(text: bytes) -> Verdict | None:
     """What the admission response file says, None if it is empty. Raises BadOutput with every problem."""
     if len(text) > documents.AT_ONCE:
         raise BadOutput(f"got bad validating response: more than {in_units(documents.AT_ONCE)}; write less of a patch")
-    response, unknown = _response(text, "validating", ADMISSION)
+    return to_verdict(_first(text, "validating")) if text else None
+
+
+def to_verdict(value: JSON) -> Verdict:
+    """The same for a value that has been read."""
+    response, unknown = _checked(value, "validating", ADMISSION)
     _warn_of(unknown, "validating", ADMISSION)
-    if response is None:
-        return None
     patch = _decoded(response.get("patch"))
     if patch != [] and (wrong := list(patches.step_problems(patch, "patch"))):
         raise _bad("validating", wrong)
@@ -94,9 +97,12 @@ async def read_conversion(text: bytes) -> Converted | None:
 
 def parse_conversion(text: bytes) -> tuple[Converted | None, Sequence[str]]:
     """The same without a warning, and the unknown keys: a pure function."""
-    response, unknown = _response(text, "conversion", CONVERSION)
-    if response is None:
-        return None, ()
+    return to_converted(_first(text, "conversion")) if text else (None, ())
+
+
+def to_converted(value: JSON) -> tuple[Converted, Sequence[str]]:
+    """The same for a value that has been read."""
+    response, unknown = _checked(value, "conversion", CONVERSION)
     objects = response.get("convertedObjects", [])
     # Thousands of objects that are as they should be are not worth 35 ms of looking for words about what they are not.
     if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
@@ -124,14 +130,17 @@ def conversion_of(answer: Answer) -> Converted:
     return answer.conversion
 
 
-def _response(text: bytes, kind: str, keys: Mapping[str, Shape]) -> tuple[JSON, Sequence[str]]:
-    """The keys of the first JSON value, None without any, and those that are unknown. `null` says as little as `{}`."""
-    if not text:
-        return None, ()
+def _first(text: bytes, kind: str) -> JSON:
+    """The first JSON value of a file."""
     try:
-        response = documents.folded(documents.first_json(text), keys, was_json=True)
+        return documents.first_json(text)
     except BadDocument as error:
         raise BadOutput(f"got bad {kind} response: {error}; write one JSON object") from None
+
+
+def _checked(value: JSON, kind: str, keys: Mapping[str, Shape]) -> tuple[JSON, Sequence[str]]:
+    """The keys of a response, and those that are unknown. `null` says as little as `{}`."""
+    response = documents.folded(value, keys, was_json=True)
     if not isinstance(response, dict):
         raise BadOutput(f"got bad {kind} response: an object is expected, not {redaction.described(response)}")
     if wrong := list(check(response, Table(keys, open=True))):
@@ -160,10 +169,10 @@ def _decoded(patch: JSON) -> JSON:
 
 
 def _bad(kind: str, problems: list[Problem]) -> BadOutput:
-    return BadOutput(f"got bad {kind} response: {'; '.join(map(str, _first(problems)))}")
+    return BadOutput(f"got bad {kind} response: {'; '.join(map(str, _shown(problems)))}")
 
 
-def _first(problems: list[Problem]) -> Iterator[Problem | str]:
+def _shown(problems: list[Problem]) -> Iterator[Problem | str]:
     """The first few: thousands of converted objects may be wrong in the same way."""
     yield from problems[:5]
     if len(problems) > 5:

@@ -7,7 +7,7 @@ same for all of them.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hookrunner.errors import HookFailed
+from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
 from hookrunner.model.operations import Answer, ObjectOperation, Usage
@@ -70,6 +70,15 @@ class Run:
         webhook port, and changes are made with our own rights."""
         reviewed = any(context.type in _REVIEWS for context in self.contexts)
         return reviewed and self.hook.config.settings.on_review_patches == "refuse"
+
+    def require_permitted(self, answer: Answer) -> None:
+        """Raise BadOutput if the answer changes objects or values in a run that may change nothing."""
+        count = len(answer.objects) + len(answer.config) + len(answer.values)
+        if count and self.refuses_patches:
+            raise BadOutput(
+                f"the hook asked for {count} changes in a review, which its settings.onReviewPatches refuses: nothing "
+                "was changed; make changes in another binding, or take that setting away"
+            )
 
     @property
     def is_large(self) -> bool:

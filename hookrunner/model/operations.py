@@ -56,6 +56,11 @@ class ObjectOperation:
         """The object that it is about, as the hook calls it."""
         return (self.kind.lower(), self.namespace, self.name)
 
+    @property
+    def survives_failure(self) -> bool:
+        """Is it carried out even if the hook failed?"""
+        return self.ignore_hook_error and self.subresource == "status"
+
     def __str__(self) -> str:
         """`Create object v1/ConfigMap/default/name`; every patch is called `Filter`."""
         word = {"C": "Create", "D": "Delete", "A": "Apply"}.get(self.verb[0], "Filter")
