@@ -10,7 +10,7 @@ import pytest
 
 from hookrunner import safe_files
 from hookrunner.process.child import Command
-from hookrunner.process.children import spawn
+from hookrunner.process.spawn import spawn
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 They are foreign code on foreign input, so each has a deadline, a bound of memory and of output, and a directory of its
 own that is gone afterwards. Memory is bounded as private data (RLIMIT_DATA), since Go reserves far more addresses than
-it uses; `sh` sets the bound, because a process must not be forked from this one (see `process/children.py`).
+it uses; `sh` sets the bound, because a process must not be forked from this one (see `process/spawn.py`).
 
 Each executable of `postRender` reads all objects as YAML and prints those to install. This is Helm's contract of
 post-renderers, so those work here. https://helm.sh/docs/topics/advanced/#post-rendering

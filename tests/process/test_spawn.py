@@ -13,8 +13,9 @@ import pytest
 
 from hookrunner.errors import HookFailed
 from hookrunner.process.child import Command, Patience
-from hookrunner.process.children import Children, spawn
+from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
+from hookrunner.process.spawn import spawn
 
 
 def write(path: Path, text: str, mode: int = 0o755) -> Path:

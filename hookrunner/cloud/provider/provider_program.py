@@ -14,7 +14,7 @@ from typing import TypeAlias
 from hookrunner import redaction, safe_files
 from hookrunner.errors import StartRefused
 from hookrunner.process.child import Command
-from hookrunner.process.children import why_not_startable
+from hookrunner.process.spawn import why_not_startable
 from hookrunner.settings import Settings
 from hookrunner.settings.cloud import CloudSettings
 
