@@ -29,7 +29,8 @@ class Command:
     `keep_stderr` are the bytes of each stream that the `Exit` brings back: the first half from its start, the second
     from its end. `kill_after` are seconds from SIGTERM to SIGKILL, None for those of all children. `stdin` is what it
     reads: a file, bytes, or a descriptor that stays the caller's; None for nothing. `leaves_nothing`: what it leaves
-    behind in its group is killed as soon as it has ended, and its output is not waited for.
+    behind in its group is killed as soon as it has ended, and its output is not waited for. `channels` become its
+    descriptors 3 and 4: they stay the caller's too.
     """
 
     argv: tuple[str, ...]
@@ -41,6 +42,7 @@ class Command:
     kill_after: float | None = None
     stdin: Path | bytes | int | None = None
     leaves_nothing: bool = False
+    channels: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

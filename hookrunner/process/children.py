@@ -41,12 +41,20 @@ class Children:
         When the caller is cancelled, the whole process group is ended first: SIGTERM, then SIGKILL; a second
         cancellation goes to SIGKILL at once. Raises HookFailed if it cannot be started.
         """
+        return await self.wait(await self.start(command, sink, answer))
+
+    async def start(self, command: Command, sink: LineSink, answer: ChunkSink | None = None) -> Child:
+        """Start it for `wait`, which must follow. Raises HookFailed if it cannot be started."""
         if self._stopping.is_set():
             raise HookFailed(f"{command.argv[0]} was not started: hookrunner is stopping")
         child = Child(command, await spawn(command), sink, self._patience, answer)
         self._running[child.pid] = child
         if self._stopping.is_set():  # while the file was busy
             child.stop(grace=0)
+        return child
+
+    async def wait(self, child: Child) -> Exit:
+        """The end of a child that was started. Cancelled, it is ended as `run` says."""
         try:
             return await child.result()
         finally:

@@ -7,10 +7,12 @@ signal mask and SIGPIPE (`restore_signals`).
 
 import asyncio
 import errno
+import fcntl
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -21,6 +23,9 @@ from hookrunner.process.child import Command, Spawned
 
 _BUSY_TRIES = 20
 _BUSY_PAUSE = 0.05  # seconds between them: the writer of the file has a second to end
+_SHELL = "/bin/sh"
+_LOWEST = 10  # of the copies of descriptors that a child gets
+_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)  # by Python; a child has their defaults
 _HASHBANG = 256  # bytes of the first line that Linux reads, BINPRM_BUF_SIZE
 
 
@@ -47,25 +52,69 @@ def _spawn(command: Command) -> Spawned:
     try:
         ends += os.pipe()
         ends += os.pipe()
-        with _open_stdin(command) as stdin, safe_files.original_limit(max(ends)):
-            process = subprocess.Popen(
-                command.argv,
-                cwd=command.cwd,
-                env=command.env,
-                stdin=stdin,
-                stdout=ends[1],
-                stderr=ends[3],
-                process_group=0,
-            )
-        safe_files.restore_limit(process.pid)
+        with safe_files.original_limit(max(ends)):
+            pid = (_start_with_channels if command.channels else _start)(command, ends[1], ends[3])
+        safe_files.restore_limit(pid)
     except BaseException:
         for end in ends:
             os.close(end)
         raise
     os.close(ends[1])
     os.close(ends[3])
+    return Spawned(pid, ends[0], ends[2])
+
+
+def _start(command: Command, stdout: int, stderr: int) -> int:
+    """The id of the new process."""
+    with _open_stdin(command) as stdin:
+        process = subprocess.Popen(
+            command.argv,
+            cwd=command.cwd,
+            env=command.env,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            process_group=0,
+        )
     process.returncode = 0  # Popen must not wait for the child when it is forgotten here: `Leader` does
-    return Spawned(process.pid, ends[0], ends[2])
+    return process.pid
+
+
+def _start_with_channels(command: Command, stdout: int, stderr: int) -> int:
+    """The same with descriptors 3 and 4, which Popen cannot place. posix_spawn cannot change the directory: a shell
+    does, and becomes the command."""
+    with ExitStack() as stack, _open_stdin(command) as stdin:
+        # Above those that they become, so that none of them is overwritten before it is copied.
+        given = [_copied(stack, source) for source in (_number(stdin), stdout, stderr, *(command.channels or ()))]
+        return os.posix_spawn(
+            _SHELL,
+            [_SHELL, "-c", 'cd "$0" && exec "$@"', str(command.cwd.absolute()), *command.argv],
+            command.env,
+            file_actions=[
+                *((os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate(given)),
+                *((os.POSIX_SPAWN_CLOSE, inherited) for inherited in _inheritable(len(given))),
+            ],
+            setpgroup=0,
+            setsigdef=_IGNORED,
+        )
+
+
+def _copied(stack: ExitStack, descriptor: int) -> int:
+    copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LOWEST)
+    stack.callback(os.close, copy)
+    return copy
+
+
+def _number(file: BinaryIO | int) -> int:
+    return file if isinstance(file, int) else file.fileno()
+
+
+def _inheritable(lowest: int) -> Iterator[int]:
+    """Descriptors of this process that a child would get: Python opens none such, but may have been given some."""
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # that of the list itself
+            if int(name) >= lowest and os.get_inheritable(int(name)):
+                yield int(name)
 
 
 def _open_stdin(command: Command) -> AbstractContextManager[BinaryIO | int]:

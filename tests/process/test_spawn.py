@@ -7,6 +7,7 @@ import errno
 import os
 import resource
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,18 @@ async def test_a_command_reads_the_file_that_it_is_given_or_nothing(tmp_path: Pa
     for stdin, printed in ((given, b"text"), (None, b"")):
         command = Command(("/bin/cat",), tmp_path, {}, keep_stdout=100, stdin=stdin)
         assert (await children.run(command, HookLog())).stdout == printed
+
+
+async def test_channels_are_descriptors_3_and_4_and_nothing_else_is_open(tmp_path: Path) -> None:
+    script = tmp_path / "child.sh"
+    script.write_text('#!/bin/sh\nread line <&3; echo "$line" >&4; ls /dev/fd | tr "\\n" " "; pwd\n')
+    script.chmod(0o755)
+    (requests, ours), (theirs, answers) = os.pipe(), os.pipe()
+    os.set_inheritable(ours, True)  # as one that this process was started with
+    os.write(ours, b"hello\n")
+    command = Command((str(script),), tmp_path, {"PATH": os.environ["PATH"]}, keep_stdout=100)
+    end = await Children(Patience()).run(replace(command, channels=(requests, answers)), HookLog())
+    assert os.read(theirs, 100) == b"hello\n"
+    assert end.stdout.decode().split() == ["0", "1", "2", "3", "4", "5", str(tmp_path)]  # 5 is that of `ls`
+    for descriptor in (requests, ours, theirs, answers):
+        os.close(descriptor)

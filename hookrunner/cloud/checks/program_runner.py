@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hookrunner.cloud.checks.probe import Ask, Printed
 from hookrunner.cloud.provider.provider_program import ProviderProgram, provider_command
-from hookrunner.cloud.provider.serve_transport import ServeSession
+from hookrunner.cloud.provider.serve_transport import ask, open_session, run_session
 from hookrunner.cloud.provider.wire_answers import ANSWER, Answer, unavailable
 from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.errors import HookFailed
@@ -43,16 +43,16 @@ class ProcessRunner:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Ask]:
         """A process that serves, as `cloud start` keeps one. It has ended in the end."""
-        session = await ServeSession.open(ProviderProgram(self._executable, self._environment))
-        running = asyncio.create_task(session.run(self._children))
+        session, program = await open_session(), ProviderProgram(self._executable, self._environment)
+        running = asyncio.create_task(run_session(session, program, self._children))
 
-        async def ask(request: CallRequest) -> Answer:
+        async def ask_serving(request: CallRequest) -> Answer:
             if not session.is_taking:
                 raise unavailable(f"the provider's process has ended: {session.reason}")
-            return await session.ask(request)
+            return await ask(session, request)
 
         try:
-            yield ask
+            yield ask_serving
         finally:
             running.cancel()
             await asyncio.wait({running})
