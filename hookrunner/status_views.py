@@ -15,7 +15,7 @@ from hookrunner.hooks.catalog import Catalog
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice
-from hookrunner.model.needs import Facts, Need, ProgramStatus, ReadNeeds, Urgency, by_urgency
+from hookrunner.model.needs import ProgramFacts, ProgramStatus, ReadNeeds, Urgency, UserNeed, by_urgency
 from hookrunner.model.status import Condition, ConvergeDump, QueueDump, SnapshotDump, some
 from hookrunner.web.views.pages import DebugPages
 
@@ -48,7 +48,7 @@ class StatusViews:
         self._conditions = Conditions(clock)
         self._parts: list[ReadConditions] = []
         self._needs: list[ReadNeeds] = []
-        self._left_out: list[Need] = []
+        self._left_out: list[UserNeed] = []
         self._hooks = (False, "hooks are being loaded")
         self._engine: Status | None = None
 
@@ -62,7 +62,7 @@ class StatusViews:
         self._engine = status
         self._hooks = (True, "; ".join(f"left out: {problem.hook}" for problem in hooks.problems))
         self._left_out = [
-            Need(Urgency.FAILING, "hooks", problem.hook, _LEFT_OUT, "hookrunner hook lint")
+            UserNeed(Urgency.FAILING, "hooks", problem.hook, _LEFT_OUT, "hookrunner hook lint")
             for problem in hooks.problems
         ]
         self.add(status.conditions, status.needs)
@@ -74,7 +74,7 @@ class StatusViews:
             state |= {name: combine_conditions(state.get(name), new) for name, new in part().items()}
         return self._conditions.of(state)
 
-    def needs(self) -> list[Need]:
+    def needs(self) -> list[UserNeed]:
         """What needs the user, the most urgent first."""
         return self._collect_needs(self.conditions())
 
@@ -111,18 +111,18 @@ class StatusViews:
         """The snapshots of a hook, for `hook snapshot`. None if there is no such hook."""
         return self._engine.snapshots(hook) if self._engine else None
 
-    def _collect_needs(self, conditions: Iterable[Condition]) -> list[Need]:
+    def _collect_needs(self, conditions: Iterable[Condition]) -> list[UserNeed]:
         """What the parts report, and the conditions of those that report nothing else."""
         general = [
-            Need(_GENERAL[c.name][0], c.name, "", c.message, _GENERAL[c.name][1])
+            UserNeed(_GENERAL[c.name][0], c.name, "", c.message, _GENERAL[c.name][1])
             for c in conditions
             if c.message and c.name in _GENERAL
         ]
         return by_urgency([*general, *self._left_out, *(need for part in self._needs for need in part())])
 
-    def _facts(self) -> Facts:
+    def _facts(self) -> ProgramFacts:
         queues = [len(queue.tasks) for queue in self.queues() if queue.tasks]
-        facts = Facts(__version__, self._started, len(self.hooks()), len(queues), sum(queues))
+        facts = ProgramFacts(__version__, self._started, len(self.hooks()), len(queues), sum(queues))
         if modules := self.pages.modules:
             on = [row.ready for row in modules.rows() if row.state == Choice.ON]
             facts = replace(facts, modules=len(on), modules_ready=sum(on))

@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner.metrics.hooks import HookMetrics
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.needs import Need, Urgency
+from hookrunner.model.needs import Urgency, UserNeed
 from hookrunner.model.status import ConvergeDump
 from hookrunner.status_views import StatusViews, combine_conditions
 
@@ -31,12 +31,12 @@ class Part:
     """A part of the program with one condition, and what else it reports."""
 
     ready, message = True, ""
-    reported: Sequence[Need] = ()
+    reported: Sequence[UserNeed] = ()
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
         return {"addons": (self.ready, self.message)}
 
-    def needs(self) -> Sequence[Need]:
+    def needs(self) -> Sequence[UserNeed]:
         return self.reported
 
 
@@ -46,8 +46,8 @@ def test_status_has_readyzs_verdict_and_reason_and_what_parts_report_by_urgency(
     assert (starting.state, starting.reason, starting.needs) == ("not ready", "hooks: hooks are being loaded", [])
     part.ready, part.message = False, "dns: no route"
     part.reported = [
-        Need(Urgency.ADVICE, "purge", "old", "", ""),
-        Need(Urgency.FAILING, "addons", "dns", "no route", ""),
+        UserNeed(Urgency.ADVICE, "purge", "old", "", ""),
+        UserNeed(Urgency.FAILING, "addons", "dns", "no route", ""),
     ]
     views.add(part.conditions, part.needs)
     views.add(lambda: {"background": (False, "queue main failed")})

@@ -181,7 +181,7 @@ def cloud() -> None:
 COMMANDS = {
     "start": ("start", "Find hooks and run them when things happen."),
     "sandbox": ("sandbox", "Serve a Kubernetes API from this process: no cluster needed."),
-    "status": ("status", "See whether a running hookrunner is ready, and what needs you."),
+    "status": ("status", "Show whether hookrunner is ready, and what needs you."),
     "queue": ("debug", "Look at the queues of a running hookrunner."),
     "hook": ("main", hook.get_short_help_str(80)),
     "module": ("main", module.get_short_help_str(80)),

@@ -54,7 +54,7 @@ _MOST_NEEDS, _MOST_LINES, _MOST_REASON = 4, 4, 2
 @as_form
 @at
 def status(everything: bool, output: str, sockets: Sockets) -> int:
-    """Show whether a running hookrunner is ready, or why not, and what needs you, the most urgent first.
+    """Show whether hookrunner is ready, and what needs you. Why it is not comes first, then the most urgent.
 
     \b
     hookrunner status
@@ -145,7 +145,7 @@ class Screen:
         return _Group(needs[0]["urgency"], [self._wrapped(_text(need, now), room) for need in needs], action)
 
     def _wrapped(self, text: str, width: int, most: int = _MOST_LINES) -> list[str]:
-        """A text as lines, of which the last ends with `…` if they are too few for it."""
+        """A text as lines; the last one ends with `…` if they are too few for it."""
         limit = most if self.height else None
         return textwrap.wrap(printable(text), width, max_lines=limit, placeholder="…") or [""]
 

@@ -33,7 +33,7 @@ from hookrunner.model.cloud import (
     OrphanDump,
     ProviderDump,
 )
-from hookrunner.model.needs import Need, Urgency
+from hookrunner.model.needs import Urgency, UserNeed
 from hookrunner.model.status import one_line, some
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.printable import printable
@@ -108,7 +108,7 @@ class CloudReports:
             **({"background": background.condition()} if background else {}),
         }
 
-    def needs(self) -> Iterator[Need]:
+    def needs(self) -> Iterator[UserNeed]:
         """What needs the user: the same, each on its own, Services that fail, and what holds loops up."""
         ready, problem = self._provider_condition()
         if problem:
@@ -172,7 +172,7 @@ class CloudReports:
     def _loop_problems(self) -> tuple[tuple[str, str], ...]:
         return tuple((name, self._line(getattr(loop, "problem", ""))) for name, loop in self.terms.loops.items())
 
-    def _unseen(self) -> Iterator[Need]:
+    def _unseen(self) -> Iterator[UserNeed]:
         informers: dict[str, NodeInformer | ServiceInformer] = {"Nodes": self.nodes}
         if self.watches_services():
             informers["Services"] = self.services
@@ -189,7 +189,7 @@ class CloudReports:
         """The Nodes, where this replica initialises them: no other knows which of them need no initialisation."""
         return self.nodes if self._loops(InitializationLoop) else ()
 
-    def _late_nodes(self) -> list[Need]:
+    def _late_nodes(self) -> list[UserNeed]:
         nodes = [node for node in self._judged_nodes() if self._state_of(node) == "uninitialized"]
         late = [node for node in nodes if time.time() - node.created_at >= LONG]
         return [_need("nodes", node.name, self._reason_of(node) or "not initialised") for node in late]
@@ -257,8 +257,8 @@ class CloudReports:
         return [loop for loop in self.terms.loops.values() if isinstance(loop, kind)]
 
 
-def _need(kind: str, name: str, message: str, urgency: Urgency = Urgency.FAILING) -> Need:
-    return Need(urgency, kind, name, message, "hookrunner cloud status")
+def _need(kind: str, name: str, message: str, urgency: Urgency = Urgency.FAILING) -> UserNeed:
+    return UserNeed(urgency, kind, name, message, "hookrunner cloud status")
 
 
 def _counted(states: Iterator[str]) -> _Samples:

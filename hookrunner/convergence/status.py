@@ -22,7 +22,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL, Choice, Module, Phase
-from hookrunner.model.needs import Need, Urgency
+from hookrunner.model.needs import Urgency, UserNeed
 from hookrunner.model.status import IGNORED, ConvergeDump, ModuleDump, some
 from hookrunner.model.tasks import HookRun, Order, Task, UnitTask
 from hookrunner.model.unit_state import NOT_YET, ModuleState, UnitState
@@ -92,13 +92,13 @@ class ModulesStatus:
             "purge": (True, self._more.leftovers.result),
         }
 
-    def needs(self) -> Iterator[Need]:
+    def needs(self) -> Iterator[UserNeed]:
         """What needs the user: the same, each on its own, and modules whose objects are left alone on request. The
         engine reports failing hooks."""
         yield from self._troubles({})
         yield from self._complaints()
         for name, advice in self._more.leftovers.retired.items():
-            yield Need(Urgency.ADVICE, "purge", name, advice, "see docs/retired-modules.md")
+            yield UserNeed(Urgency.ADVICE, "purge", name, advice, "see docs/retired-modules.md")
         for state in self._states.enabled:
             if self._more.decisions.configuration.is_maintained(state.unit.key):
                 yield _need(state, _MAINTAINED, Urgency.ADVICE)
@@ -126,10 +126,10 @@ class ModulesStatus:
         names = f"; not ready: {', '.join(waiting)}" if waiting else ""
         return (self._converge.phase or "waiting for global hooks") + names
 
-    def _troubles(self, failing: Mapping[str, str]) -> Iterator[Need]:
+    def _troubles(self, failing: Mapping[str, str]) -> Iterator[UserNeed]:
         """`failing` are hooks' failures by module, which are named where nothing else is wrong."""
         if lacking := self._more.compiled.shared:
-            yield Need(Urgency.ADVICE, "modules", GLOBAL, lacking, _ACTION)
+            yield UserNeed(Urgency.ADVICE, "modules", GLOBAL, lacking, _ACTION)
         attempts = self._attempts()
         for state in self._states.modules:
             if not state.error and (lacking := self._more.compiled.lacking(state)):
@@ -141,9 +141,9 @@ class ModulesStatus:
                 yield _need(state, text, Urgency.WAITING)
             yield from self._release_troubles(state)
         for module in self._more.rejected:
-            yield Need(Urgency.FAILING, "modules", str(module.directory), module.problem, _ACTION)
+            yield UserNeed(Urgency.FAILING, "modules", str(module.directory), module.problem, _ACTION)
 
-    def _release_troubles(self, state: ModuleState) -> Iterator[Need]:
+    def _release_troubles(self, state: ModuleState) -> Iterator[UserNeed]:
         """What is wrong with its release while the module itself may be ready."""
         if text := pinned(state):
             yield _need(state, text, Urgency.WAITING)
@@ -164,24 +164,24 @@ class ModulesStatus:
             if isinstance(order, UnitTask)
         }
 
-    def _complaints(self) -> Iterator[Need]:
+    def _complaints(self) -> Iterator[UserNeed]:
         configuration = self._more.decisions.configuration
         if configuration.unseen:
-            yield Need(Urgency.CRITICAL, "configuration", "", configuration.unseen, _CONFIGURE)
+            yield UserNeed(Urgency.CRITICAL, "configuration", "", configuration.unseen, _CONFIGURE)
         for source in self._more.sources:
             if source.unseen and source.is_known:
-                yield Need(Urgency.FAILING, "configuration", "", f"{source}: {source.unseen}", _CONFIGURE)
+                yield UserNeed(Urgency.FAILING, "configuration", "", f"{source}: {source.unseen}", _CONFIGURE)
         if not configuration.unseen:
             for missing in self._more.sources.missing:
                 forecast = configuration.forecast(missing)
                 urgency = Urgency.ADVICE if forecast.endswith(NOTHING_LOST) else Urgency.CRITICAL
-                yield Need(urgency, "configuration", "", forecast, _CONFIGURE)
+                yield UserNeed(urgency, "configuration", "", forecast, _CONFIGURE)
         for error in configuration.refused.values():
-            yield Need(Urgency.FAILING, "configuration", "", str(error), _CONFIGURE)
+            yield UserNeed(Urgency.FAILING, "configuration", "", str(error), _CONFIGURE)
 
 
-def _need(state: ModuleState, message: str, urgency: Urgency) -> Need:
-    return Need(urgency, "modules", state.name, message, _ACTION)
+def _need(state: ModuleState, message: str, urgency: Urgency) -> UserNeed:
+    return UserNeed(urgency, "modules", state.name, message, _ACTION)
 
 
 def _urgency(state: ModuleState) -> Urgency:

@@ -19,7 +19,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.bindings import MAIN, BindingType, Hook
 from hookrunner.model.modules import GLOBAL
-from hookrunner.model.needs import Need, Urgency
+from hookrunner.model.needs import Urgency, UserNeed
 from hookrunner.model.status import Condition, QueueDump, SnapshotDump
 from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindings, HookRun, Order
 from hookrunner.model.timestamps import rfc3339
@@ -97,14 +97,14 @@ class Status:
             "tasks": (True, self._dropped()),
         }
 
-    def needs(self) -> Iterator[Need]:
+    def needs(self) -> Iterator[UserNeed]:
         """What needs the user: hooks that fail or do not end, dropped tasks, and bindings that do not see their
         objects, but for those that are just being listed."""
         yield from failing_hooks(self._queues)
         yield from endless_runs(self._queues, self._executor.running.values(), self._clock())
         yield from (need for need in self._unseen() if need.message != LISTING.reason)
         if dropped := self._dropped():
-            yield Need(Urgency.FAILING, "tasks", "", dropped, "look for `hook failed for the last time` in the log")
+            yield UserNeed(Urgency.FAILING, "tasks", "", dropped, "look for `hook failed for the last time` in the log")
 
     def queues(self) -> list[QueueDump]:
         """All queues, `main` first, then by name."""
@@ -142,7 +142,7 @@ class Status:
         given_up = self._runs.given_up
         return f"{given_up} dropped, the last: {self._runs.last_given_up}" if given_up else ""
 
-    def _unseen(self) -> Iterator[Need]:
+    def _unseen(self) -> Iterator[UserNeed]:
         """All bindings that do not see their objects, by reason. In an outage that is every binding: only those watches
         notice it at once that are just being resumed, the others are silent."""
         since = self._outage.since
@@ -159,7 +159,7 @@ class Status:
         for reason, names in bindings.items():
             urgency = Urgency.CRITICAL if reason in stopped or reason == silent else Urgency.FAILING
             action = _OUTAGE if reason == silent else _UNSEEN
-            yield Need(urgency, "watches", ", ".join(names), reason, action)
+            yield UserNeed(urgency, "watches", ", ".join(names), reason, action)
 
     def _head_ages(self) -> Samples:
         for queue in self._queues:

@@ -46,7 +46,7 @@ of their condition."""
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class UserNeed:
     """`name` is which of its `kind`, empty where there is one; `message` what is wrong, and `action` a command to run
     or what to do. `failures` counts attempts in a row; `again` is the next one (epoch seconds), 0 if none is planned;
     `queue` is where it waits or runs, with so many tasks `behind` it that wait for it."""
@@ -65,10 +65,10 @@ class Need:
         return f"{self.name}: {self.message}" if self.name else self.message
 
 
-ReadNeeds: TypeAlias = Callable[[], Iterable[Need]]
+ReadNeeds: TypeAlias = Callable[[], Iterable[UserNeed]]
 
 
-def by_urgency(needs: Iterable[Need]) -> list[Need]:
+def by_urgency(needs: Iterable[UserNeed]) -> list[UserNeed]:
     """The most urgent first; of the same kind those that have failed most often."""
     order = [*Urgency]
     return sorted(
@@ -77,7 +77,7 @@ def by_urgency(needs: Iterable[Need]) -> list[Need]:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ProgramFacts:
     """What runs here: `started` is epoch seconds; `queues` are those in which `tasks` wait or run. The others are None
     without modules, addons or a cloud: how many are on, and how many of them are ready; how many instances there are,
     and how many are healthy; who leads (empty if that is not known), and whether this process does."""
@@ -103,5 +103,5 @@ class ProgramStatus:
     state: Literal["ready", "not ready", "stopping"] = "not ready"
     ready: bool = False
     reason: str = ""
-    facts: Facts = Facts()
-    needs: list[Need] = field(default_factory=list)
+    facts: ProgramFacts = ProgramFacts()
+    needs: list[UserNeed] = field(default_factory=list)

@@ -11,7 +11,7 @@ from hookrunner.engine.assembly import Parts
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import RegistrationFailed, StartRefused
 from hookrunner.model.bindings import Hook
-from hookrunner.model.needs import Need
+from hookrunner.model.needs import UserNeed
 from hookrunner.registration.desired import DesiredRegistrations, desired_registrations, own_namespace, targets
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.removal import has_leftovers, withdraw
@@ -25,7 +25,7 @@ class OpenWebhooks(Protocol):
 
     def conditions(self) -> dict[str, tuple[bool, str]]: ...
 
-    def needs(self) -> Iterator[Need]: ...
+    def needs(self) -> Iterator[UserNeed]: ...
 
     def leave(self) -> None: ...
 
@@ -82,7 +82,7 @@ class LazyWebhooks:
         """The conditions for `/readyz`; empty without webhooks."""
         return self._served.conditions() if self._served else {}
 
-    def needs(self) -> Iterator[Need]:
+    def needs(self) -> Iterator[UserNeed]:
         """What needs the user; nothing without webhooks."""
         return self._served.needs() if self._served else iter(())
 

@@ -21,7 +21,7 @@ from hookrunner.kube import writes
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.bindings import Hook, ReviewKind
-from hookrunner.model.needs import Need, Urgency
+from hookrunner.model.needs import Urgency, UserNeed
 from hookrunner.model.resources import Resource
 from hookrunner.registration.desired import DesiredRegistrations, desired_registrations, no_registrations
 from hookrunner.registration.reconcile import claim
@@ -125,10 +125,10 @@ class Webhooks:
         ready = registered and all(rotation.shown for rotation in self._servers.rotations)
         return {"webhooks": (ready or not self._hinders, "; ".join(self._problems()))}
 
-    def needs(self) -> Iterator[Need]:
+    def needs(self) -> Iterator[UserNeed]:
         """What needs the user: the same, each on its own."""
         for problem in self._problems():
-            yield Need(Urgency.CRITICAL, "webhooks", "", problem, _ACTION)
+            yield UserNeed(Urgency.CRITICAL, "webhooks", "", problem, _ACTION)
 
     def _problems(self) -> Iterator[str]:
         _, unregistered = self._registrar.condition()

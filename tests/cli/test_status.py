@@ -8,17 +8,19 @@ import orjson
 import pytest
 
 from hookrunner.cli.status import Screen
-from hookrunner.model.needs import Facts, Need, ProgramStatus, Urgency
+from hookrunner.model.needs import ProgramFacts, ProgramStatus, Urgency, UserNeed
 from tests.fakes.command_line import Command, Endpoint
 
-CLUSTER = Facts("1.2.3", 1000.0, 200, 1, 3, 51, 1, 4, 4, "other", leads=False)
-HOOK = Need(Urgency.FAILING, "hooks", "a.sh", "has failed 12 times for tick: exit status 1", "hookrunner queue list")
+CLUSTER = ProgramFacts("1.2.3", 1000.0, 200, 1, 3, 51, 1, 4, 4, "other", leads=False)
+HOOK = UserNeed(
+    Urgency.FAILING, "hooks", "a.sh", "has failed 12 times for tick: exit status 1", "hookrunner queue list"
+)
 HOOK = replace(HOOK, failures=12, again=4605.0, queue="main", behind=3)
 MODULES = [
-    Need(Urgency.FAILING, "modules", f"m{number}", "templates/a.yaml:1: no way", "hookrunner module list")
+    UserNeed(Urgency.FAILING, "modules", f"m{number}", "templates/a.yaml:1: no way", "hookrunner module list")
     for number in range(50)
 ]
-REPLICAS = Need(Urgency.ADVICE, "replicas", "", "the Deployment has 3 replicas", "run one replica")
+REPLICAS = UserNeed(Urgency.ADVICE, "replicas", "", "the Deployment has 3 replicas", "run one replica")
 WRONG = ProgramStatus("not ready", False, "startup: 1 tasks of the start are not done", CLUSTER, [HOOK, *MODULES])
 
 
@@ -36,7 +38,7 @@ def _no_colors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_wrong_takes_a_few_lines() -> None:
-    assert shown(ProgramStatus("ready", True, "", Facts("1.2.3", 1000.0, 1))) == [
+    assert shown(ProgramStatus("ready", True, "", ProgramFacts("1.2.3", 1000.0, 1))) == [
         "ready, nothing needs you",
         "",
         "hookrunner 1.2.3, up 1h; 1 hook; queues are empty",
@@ -85,7 +87,9 @@ def test_groups_without_room_are_counted() -> None:
 
 def test_the_most_urgent_texts_get_the_lines_that_are_left() -> None:
     long = replace(HOOK, message="word " * 60)
-    lines = shown(ProgramStatus("ready", True, "", Facts(), [long, replace(REPLICAS, message="word " * 60)]), height=13)
+    lines = shown(
+        ProgramStatus("ready", True, "", ProgramFacts(), [long, replace(REPLICAS, message="word " * 60)]), height=13
+    )
     assert [line for line in lines if line.endswith("…")] == [lines[5], lines[7]]
 
 

@@ -15,7 +15,7 @@ from hookrunner.engine.queues import Queue
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
-from hookrunner.model.needs import Need, Urgency
+from hookrunner.model.needs import Urgency, UserNeed
 from hookrunner.model.tasks import Failed, HookRun, Task, UnitTask
 from hookrunner.model.unit_state import ModuleState
 from tests.convergence.site import module
@@ -111,7 +111,7 @@ class Rest:
         return []
 
 
-def needs_of(states: UnitStates, rest: Rest, queues: Sequence[Queue] = ()) -> list[Need]:
+def needs_of(states: UnitStates, rest: Rest, queues: Sequence[Queue] = ()) -> list[UserNeed]:
     known: Any = rest
     waiting: Any = queues
     more = StatusSources(known, known, known, (REJECTED,), known, CompiledHooks(states.notices), known)

@@ -8,7 +8,7 @@ from hookrunner.engine.hook_needs import LONG, endless_runs, failing_hooks
 from hookrunner.engine.queues import FIRST_DELAY, Queue
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
-from hookrunner.model.needs import Need
+from hookrunner.model.needs import UserNeed
 from hookrunner.model.tasks import Failed, HookRun, Task, UnitTask
 from tests.fakes.gates import FakeGate
 
@@ -56,12 +56,12 @@ def test_of_several_failures_of_a_hook_the_most_frequent_counts() -> None:
 def test_runs_of_modules_and_tasks_that_did_not_fail_are_left_out() -> None:
     module = queue_with(UnitTask("ModuleRun", "dns", "test"))
     fail(module)
-    assert list(failing_hooks([module, queue_with(run("a.sh"))])) == list[Need]()
+    assert list(failing_hooks([module, queue_with(run("a.sh"))])) == list[UserNeed]()
 
 
 def test_a_run_is_reported_when_it_is_long_and_others_wait_for_it() -> None:
     crowded, alone = queue_with(run("a.sh"), run("b.sh")), queue_with(run("a.sh"))
     [need] = endless_runs([crowded], [(run("a.sh"), 0.0)], LONG)
     assert (need.name, need.message, need.behind) == ("a.sh", "has been running for 10m for tick", 1)
-    assert list(endless_runs([crowded], [(run("a.sh"), 1.0)], LONG)) == list[Need]()
-    assert list(endless_runs([alone], [(run("a.sh"), 0.0)], LONG)) == list[Need]()
+    assert list(endless_runs([crowded], [(run("a.sh"), 1.0)], LONG)) == list[UserNeed]()
+    assert list(endless_runs([alone], [(run("a.sh"), 0.0)], LONG)) == list[UserNeed]()

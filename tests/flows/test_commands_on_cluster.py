@@ -96,7 +96,7 @@ RUNNING = {
 """Lines that users type while hookrunner runs, in this order, and what is printed."""
 
 NOTICED = {
-    "status": r"ready, . things? needs? you(.|\n)*waiting +module alpha: revision 3 is an earlier one(.|\n)*this replica",
+    "status": r"ready, . things? needs? you(.|\n)*waiting +module alpha: revision 3 is an earlier one(.|\n)*leader",
     "status -o json": '"state":"ready"',
 }
 """The same for commands that end with 3: something needs the user."""

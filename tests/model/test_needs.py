@@ -1,10 +1,10 @@
 """The order of what needs the user. Level: pure."""
 
-from hookrunner.model.needs import KINDS, Need, Urgency, by_urgency
+from hookrunner.model.needs import KINDS, Urgency, UserNeed, by_urgency
 
 
-def need(urgency: Urgency, kind: str, name: str = "", failures: int = 0) -> Need:
-    return Need(urgency, kind, name, "broken", "", failures)
+def need(urgency: Urgency, kind: str, name: str = "", failures: int = 0) -> UserNeed:
+    return UserNeed(urgency, kind, name, "broken", "", failures)
 
 
 def test_the_most_urgent_comes_first_then_kinds_in_their_order_then_what_failed_most_often() -> None:

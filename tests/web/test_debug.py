@@ -7,7 +7,7 @@ import yaml
 from aiohttp import web
 
 from hookrunner.model.contexts import Entry
-from hookrunner.model.needs import Facts, Need, ProgramStatus, Urgency
+from hookrunner.model.needs import ProgramFacts, ProgramStatus, Urgency, UserNeed
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.status import QueueDump, SnapshotDump
 from hookrunner.web.debug import OverTcp, Parameter, Parameters, Views, application
@@ -151,8 +151,8 @@ async def test_bad_setting_is_a_400_with_the_reason(browse: Browse, form: dict[s
 
 
 async def test_status_shows_the_whole_program(browse: Browse) -> None:
-    hook = Need(Urgency.FAILING, "hooks", "a.sh", "has failed once for tick", "hookrunner queue list", 1)
-    status = ProgramStatus("not ready", False, "startup", Facts("1.2.3", hooks=1), [hook])
+    hook = UserNeed(Urgency.FAILING, "hooks", "a.sh", "has failed once for tick", "hookrunner queue list", 1)
+    status = ProgramStatus("not ready", False, "startup", ProgramFacts("1.2.3", hooks=1), [hook])
     views = Views(list, list, lambda _name: None, Parameters([]), status=lambda: status)
     async with browse(application(views, OverTcp("localhost", secret=True))) as session:
         shown = await (await session.get("/status.json")).json()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from aiohttp import web
 
-from hookrunner.model.needs import Need, Urgency
+from hookrunner.model.needs import Urgency, UserNeed
 from hookrunner.model.status import Condition
 from hookrunner.web.server import SCRAPES, Pages, application
 from tests.web.conftest import Browse, Fetch
@@ -59,7 +59,7 @@ async def test_readiness_json_names_missing_conditions(browse: Browse) -> None:
 async def test_people_see_what_needs_them_in_the_order_of_its_urgency(browse: Browse) -> None:
     names = ("background", "tasks", "hooks", "modules", "webhooks")
     conditions = [Condition(name, name != "tasks", "" if name == "background" else "news", 0.0) for name in names]
-    needs = [Need(Urgency.CRITICAL, kind, "", "", "") for kind in ("webhooks", "background", "modules")]
+    needs = [UserNeed(Urgency.CRITICAL, kind, "", "", "") for kind in ("webhooks", "background", "modules")]
     pages = Pages(list, list, lambda: conditions, needs=lambda: needs)
     async with browse(application(pages)) as session:
         lines = (await (await session.get("/readyz?output=text")).text()).splitlines()

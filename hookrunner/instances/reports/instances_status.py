@@ -10,7 +10,7 @@ from hookrunner.instances.reports.sight import Sight
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
 from hookrunner.model.addon_status import AddonPhase
-from hookrunner.model.needs import Need, Urgency
+from hookrunner.model.needs import Urgency, UserNeed
 from hookrunner.model.status import one_line, some
 
 LONG = 30.0
@@ -34,7 +34,7 @@ class InstancesStatus:
         unready: a Pod that is restarted repairs no addon."""
         return {"addons": (True, some([*map(str, self._troubles())], "; "))}
 
-    def needs(self) -> Iterator[Need]:
+    def needs(self) -> Iterator[UserNeed]:
         """The same, each on its own: what needs the user."""
         return self._troubles()
 
@@ -46,12 +46,12 @@ class InstancesStatus:
         metrics.addon_objects.from_function(self._objects)
         metrics.addon_update_available.from_function(self._updates)
 
-    def _troubles(self) -> Iterator[Need]:
+    def _troubles(self) -> Iterator[UserNeed]:
         for loss in self._sight.losses():
-            yield Need(Urgency.CRITICAL, "addons", "", loss, _ACTION)
+            yield UserNeed(Urgency.CRITICAL, "addons", "", loss, _ACTION)
         for known in self._reported:
             if self._is_late(known):
-                yield Need(_urgency(known.state), "addons", str(known), _trouble(known.state), _ACTION)
+                yield UserNeed(_urgency(known.state), "addons", str(known), _trouble(known.state), _ACTION)
 
     def _is_late(self, known: ReportedInstance) -> bool:
         return known.behind_since is not None and self._clock() - known.behind_since >= LONG
