@@ -3,6 +3,7 @@
 
 import re
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Literal
@@ -28,6 +29,9 @@ _USUAL = {"queue": "main", "output": "stdout"}
 _UNSEEN = frozenset({"logger", "proxyJsonLog", "task"})
 _CONTEXT = frozenset({"binding", "event"})
 """Fields that help to find what went wrong."""
+_REMEMBERED = 1000
+"""Lines of hooks' output that a terminal has shown last."""
+_ABOVE = "(its output is above)"
 _SPACE = re.compile(r"\s")
 
 
@@ -71,11 +75,13 @@ def _text(event: Event) -> str:
 class _Terminal:
     """The form for eyes: the time of day here, what the record is about in a column, the message, what explains it, and
     the fields that are unusual. A column grows when a longer name comes. A record that has a `source`, as at the level
-    debug, is shown with all that it has."""
+    debug, is shown with all that it has. An error of several lines that the hook has just printed, such as a traceback,
+    is shown as its last line."""
 
     def __init__(self, colors: bool) -> None:
         self._colors = colors
         self._width = _NARROWEST
+        self._printed = deque[tuple[str, str]](maxlen=_REMEMBERED)
 
     def render(self, event: Event) -> str:
         """Only a record begins at the left: further lines of its message or stack are indented."""
@@ -83,13 +89,26 @@ class _Terminal:
         texts = _flat({key: _joined(value) for key, value in event.items()})
         level, subject = texts["level"], _take_subject(texts)
         self._width = max(self._width, min(len(subject), _WIDEST))
-        explanations = [text for key in _EXPLANATIONS if (text := texts.pop(key, ""))]
+        if "output" in texts:
+            self._printed.append((subject, texts["msg"].strip()))
+        explanations = [self._shorten(subject, text) for key in _EXPLANATIONS if (text := texts.pop(key, ""))]
         message = ": ".join([*([] if level == "info" else [level]), texts["msg"], *explanations])
         fields = [f"{key}={_quoted(text)}" for key, text in texts.items() if not _is_usual(key, text, texts)]
         lines = stack if isinstance(stack, list) else []
         parts = [self._paint(_DIM, time.strftime("%H:%M:%S")), self._paint(_CYAN, subject.ljust(self._width))]
         parts += [self._paint(_COLORS[level], message), *(self._paint(_DIM, field) for field in fields)]
         return "\n".join(["  ".join(parts), *map(printable, lines)]).replace("\n", "\n    ")
+
+    def _shorten(self, subject: str, text: str) -> str:
+        """`a.sh FAILED: ` and the last line, if all lines behind that have been shown as this hook's output."""
+        if "\n" not in text:
+            return text
+        first, *more = text.splitlines()
+        printed = {line for about, line in self._printed if about == subject}
+        begins = [line for line in printed if line and first.endswith(line)]
+        if not begins or any(line.strip() not in printed for line in more):
+            return text
+        return f"{first.removesuffix(max(begins, key=len))}{more[-1].strip()} {_ABOVE}"
 
     def _paint(self, color: str, text: str) -> str:
         return f"{color}{text}\x1b[0m" if self._colors and color and text.strip() else text

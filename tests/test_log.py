@@ -305,3 +305,19 @@ def test_before_configure_it_writes_text_to_standard_error(capfd: pytest.Capture
     captured = capfd.readouterr()
     assert captured.out == ""
     assert re.fullmatch(r"time=\S+ level=info logger=x msg=m a=1\n", captured.err)
+
+
+TRACEBACK = ["Traceback (most recent call last):", '  File "a.py", line 1, in <module>', "KeyError: 'x'"]
+
+
+def test_a_traceback_that_a_hook_has_printed_is_shown_once() -> None:
+    stream = io.StringIO()
+    log.configure("plain", "info", stream)
+    for line in TRACEBACK:
+        log.get().info(line, hook="a.py", output="stderr")
+    for about in ("a.py", "b.py"):
+        log.get().error("hook failed", hook=about, error=f"{about} FAILED: " + "\n".join(TRACEBACK))
+    *_, ours, other, _, last = stream.getvalue().splitlines()
+    assert ours.endswith("hook failed: a.py FAILED: KeyError: 'x' (its output is above)")
+    assert other.endswith("hook failed: b.py FAILED: Traceback (most recent call last):")
+    assert last == "    KeyError: 'x'"
