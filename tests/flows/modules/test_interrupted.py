@@ -3,10 +3,13 @@
 Level: control plane."""
 
 import asyncio
+import json
 from signal import SIGINT, SIGKILL
+from typing import Any
 
 import pytest
 
+from hookrunner.cli.debug import ask
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.controlplane.cluster import Cluster
@@ -88,6 +91,12 @@ async def test_an_unreachable_api_during_a_converge_is_reported_and_affects_no_o
     assert set(await world.maps()) == {"a"}
 
 
+async def needs_of(world: World) -> Any:
+    """What `hookrunner status` shows as needing its user."""
+    text = await asyncio.to_thread(ask, (world.directory / "debug.socket",), "/status.json")
+    return json.loads(text)["needs"]
+
+
 async def test_a_right_revoked_during_a_converge_is_reported_until_it_is_granted_again(
     real: World, cluster: Cluster, proxy: Proxy
 ) -> None:
@@ -100,6 +109,9 @@ async def test_a_right_revoked_during_a_converge_is_reported_until_it_is_granted
     real.module("020-b", {"templates/account.yaml": ACCOUNT})
     await real.start()
     await real.module_is("b", ready=False, reason="serviceaccounts")
+    needs = {need["name"]: need for need in await needs_of(real)}
+    assert needs["b"]["urgency"] == "failing"
+    assert 'add {apiGroups: [""], resources: [serviceaccounts]' in needs["b"]["message"]
     assert {"a", "c"} <= set(await real.maps())
     role = {"metadata": {"name": "more"}, "rules": [{**RULES[0], "resources": ["serviceaccounts"]}]}
     path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{real.namespace}"
@@ -108,6 +120,7 @@ async def test_a_right_revoked_during_a_converge_is_reported_until_it_is_granted
     to = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "more"}
     await real.ask("POST", f"{path}/rolebindings", {"metadata": {"name": "more"}, "roleRef": to, "subjects": [subject]})
     await real.module_is("b", ready=True)
+    assert await needs_of(real) == []
     real.writes()
     await real.again()
     await real.stop()
