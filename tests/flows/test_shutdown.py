@@ -52,6 +52,7 @@ async def test_a_running_hook_finishes_and_its_answer_is_applied(operator: Start
     await program.has_run("h.sh")
     program.send(SIGTERM)
     await program.wait_log("waiting up to 25s for running hooks")
+    assert "state: stopping\nready: false\nreason: waits for h.sh\n" in program.command("raw", "/status.yaml")
     program.tell("go")
     assert await program.ended() == 0
     assert cms.get("late")
