@@ -121,7 +121,7 @@ class StatusViews:
         return by_urgency([*general, *self._left_out, *(need for part in self._needs for need in part())])
 
     def _facts(self) -> ProgramFacts:
-        queues = [len(queue.tasks) for queue in self.queues() if queue.tasks]
+        queues = self._engine.busy_queues() if self._engine else []
         facts = ProgramFacts(__version__, self._started, len(self.hooks()), len(queues), sum(queues))
         if modules := self.pages.modules:
             on = [row.ready for row in modules.rows() if row.state == Choice.ON]

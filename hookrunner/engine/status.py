@@ -134,6 +134,10 @@ class Status:
         metrics.hook_processes.from_function(lambda: iter([((), float(len(self._executor.running)))]))
         metrics.hook_running_seconds.from_function(self._running)
 
+    def busy_queues(self) -> list[int]:
+        """How many tasks are in each queue that has some."""
+        return [len(queue) for queue in self._queues if len(queue)]
+
     def running(self) -> list[str]:
         """The hooks that run at the moment."""
         return sorted({order.hook for order, _ in self._executor.running.values()})
