@@ -189,6 +189,7 @@ COMMANDS = {
     "cloud": ("main", cloud.get_short_help_str(80)),
     "global": ("unit_commands", "Look at the values that all modules share, and at global hooks."),
     "new": ("new", "Begin with something that works."),
+    "rbac": ("rights", "Print the rights that hooks, modules and addons need."),
     "webhooks": ("webhooks", "See and remove what hookrunner has registered in a cluster."),
     "config": ("debug", "Read and set what can be changed while hookrunner runs."),
     "debug": ("debug", "See where a running hookrunner is at the moment."),

@@ -57,12 +57,13 @@ SourceOf: TypeAlias = Callable[[Addon], DirectorySource]
 
 @dataclass(frozen=True, slots=True)
 class BuiltInstance:
-    """What an instance leads to: the version, the objects in the order of installation with definitions first, and
-    notes for a person."""
+    """What an instance leads to: the version, the objects in the order of installation with definitions first, notes
+    for a person, and Helm hooks."""
 
     version: str
     objects: tuple[JSON, ...]
     notes: tuple[str, ...] = ()
+    helm_hooks: tuple[JSON, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ class AddonBench:
         _require_open(prepared.refusal_of(built))
         unknown = check_fields(built, [*cluster, *read_definitions(addon)])
         notes = (*hook_notes, *built.unmatched, *unknown, *filter(None, [prepared.untested]))
-        return BuiltInstance(package.version, built.rendered.objects, notes)
+        rendered = built.rendered
+        return BuiltInstance(package.version, rendered.objects, notes, tuple(hook.obj for hook in rendered.hooks))
 
     async def _build(self, prepared: PreparedBuild, cluster: tuple[JSON, ...]) -> tuple[tuple[str, ...], BuiltRelease]:
         """Notes on hooks, and what the objects are with the values that they leave."""

@@ -1,0 +1,125 @@
+"""All rights that an installation needs: of its hooks, of what its modules and addons install, and hookrunner's own.
+
+needed = await find_needed_rights(settings, "hookrunner", Configured(), source_of)
+needed.rights                       # merged, each with who needs it for what
+needed.notes                        # what could only be guessed
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hookrunner.addons.addon_crd import read_definitions
+from hookrunner.addons.addon_discovery import AddonCatalog, load_offer
+from hookrunner.charts.chart_files import read_crds
+from hookrunner.charts.renderer import Renderer, RenderLimits
+from hookrunner.errors import BadInput
+from hookrunner.hooks import catalog, discovery
+from hookrunner.hooks.catalog import Catalog
+from hookrunner.model.addons import Addon
+from hookrunner.model.bindings import Hook
+from hookrunner.model.modules import Module
+from hookrunner.model.rights import Right, merge
+from hookrunner.modules import shelf
+from hookrunner.modules.offline import Configured, Offline, offline
+from hookrunner.rights.hook_rights import declared_rights
+from hookrunner.rights.kind_names import KindNames
+from hookrunner.rights.own_rights import Installed, own_rights
+from hookrunner.rights.package_rights import INSTANCE, addon_rights, module_rights
+from hookrunner.settings import Settings
+from hookrunner.testing.addons.addon_bench import SourceOf, addon_bench
+from hookrunner.testing.bench import Bench, bench
+
+
+@dataclass(frozen=True, slots=True)
+class NeededRights:
+    """`own` are those of hookrunner itself, `others` those of hooks, modules and addons; both are merged. `notes` are
+    for a person."""
+
+    own: tuple[Right, ...]
+    others: tuple[Right, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[Right, ...]:
+        """All of them, merged."""
+        return merge((*self.own, *self.others))
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What the settings name, read: `plain` are hooks of no module and no addon, with their test cases in
+    `directories`."""
+
+    settings: Settings
+    modules: Offline
+    offer: AddonCatalog
+    source_of: SourceOf
+
+    @property
+    def used(self) -> Sequence[Module]:
+        """The modules. Raises BadInput for one that cannot be loaded."""
+        return [self.modules.module(module.name) for module in self.modules.shelf.modules]
+
+
+def read_files(settings: Settings, configured: Configured, source_of: SourceOf) -> Files:
+    """Read modules and addons; of hooks only where they are. Raises BadInput, StartRefused."""
+    offer = load_offer(settings.addons) if settings.addons.on else AddonCatalog()
+    for rejected in offer.rejected:
+        raise BadInput(f"addon '{rejected.name}' cannot be offered: {rejected.problem}")
+    return Files(settings, offline(shelf.read(settings.modules), configured), offer, source_of)
+
+
+async def find_needed_rights(files: Files, namespace: str) -> NeededRights:
+    """The rights for a hookrunner in this namespace. Raises HookrunnerError with what cannot be computed."""
+    settings, kinds = files.settings, KindNames()
+    modules, addons = files.used, files.offer.addons
+    definitions = [crd for module in modules for crd in read_crds(module.directory, settings.modules.crd_filters)]
+    kinds.learn((*definitions, *(crd for addon in addons for crd in read_definitions(addon))))
+    async with bench(settings.hooks) as tools:
+        hooks = await _load_hooks(files, tools)
+    places = [module.traits.namespace or namespace for module in modules if module.chart]
+    installed = Installed(hooks, places, definitions, addons)
+    others = [*await _installed_rights(files, namespace, kinds), *declared_rights(hooks, kinds)]
+    own = own_rights(settings, namespace, installed, kinds)
+    return NeededRights(merge(own), merge(others), tuple(sorted(kinds.guessed)))
+
+
+async def _load_hooks(files: Files, tools: Bench) -> list[Hook]:
+    """All hooks. Raises BadHookConfig for the first bad one."""
+    settings, loading = files.settings, []
+    directory = settings.hooks.directory
+    if directory and (directory.is_dir() or not settings.hooks.optional):
+        loading.append(catalog.load(tools.settings, tools.children, tools.jq))
+    if settings.modules.global_hooks:
+        top = settings.modules.global_hooks
+        loading.append(catalog.load_global(top, tools.settings, tools.children, tools.jq))
+    units: Sequence[Module | Addon] = (*files.used, *files.offer.addons)
+    for unit in units:
+        found = discovery.find_in_module(unit.name, unit.directory)
+        loading.append(catalog.ask(found, tools.settings, tools.children, tools.jq))
+    catalogs: list[Catalog] = await asyncio.gather(*loading)
+    for problem in (problem for read in catalogs for problem in read.problems):
+        raise problem
+    return [hook for read in catalogs for hook in read.hooks]
+
+
+async def _installed_rights(files: Files, namespace: str, kinds: KindNames) -> list[Right]:
+    """The rights for what modules and addons install."""
+    settings, rights = files.settings, list[Right]()
+    if files.used:
+        async with Renderer(RenderLimits.of(settings.modules)) as renderer:
+            for module in files.used:
+                rights += await module_rights(module, files.modules, settings, namespace, renderer, kinds)
+    if files.offer.addons:
+        async with addon_bench(settings, files.offer, files.source_of) as built:
+            for addon in files.offer.addons:
+                rights += _of_instances(await addon_rights(addon, built, kinds), settings.addons.namespaces)
+    return rights
+
+
+def _of_instances(rights: Iterable[Right], places: Sequence[str]) -> list[Right]:
+    """The rights, with those in the namespaces of instances in the ones that are reconciled, everywhere without any."""
+    return [
+        part for right in rights for part in (right.in_namespaces(places) if right.namespace == INSTANCE else (right,))
+    ]

@@ -1,0 +1,129 @@
+"""The rights that hookrunner needs for itself, as its flags say: its ConfigMap, records, Events, definitions, instances
+of addons, webhooks. What it can do without is not among them: each such request is refused once and then left
+(docs/rights.md).
+
+docs/security.md and the templates of the chart have the same for the chart's values.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hookrunner.cloud.rights import rights_of
+from hookrunner.model.addons import Addon
+from hookrunner.model.bindings import Hook
+from hookrunner.model.rights import READS, Need, Right
+from hookrunner.rights.hook_rights import WATCH
+from hookrunner.rights.kind_names import KindNames
+from hookrunner.settings import Settings
+from kubetypes.json_values import JSON
+
+_CRDS = ("apiextensions.k8s.io",), ("customresourcedefinitions",)
+_CONFIGURATIONS = ("admissionregistration.k8s.io",)
+_RECORDS = (*READS, "create", "update", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What hookrunner is to run: `hooks` are all, those of modules and addons too; `namespaces` are those of modules'
+    releases, `definitions` those in their `crds/`."""
+
+    hooks: Sequence[Hook] = ()
+    namespaces: Sequence[str] = ()
+    definitions: Sequence[JSON] = ()
+    addons: Sequence[Addon] = ()
+
+
+def own_rights(settings: Settings, namespace: str, installed: Installed, kinds: KindNames) -> Iterator[Right]:
+    """The rights in a cluster where hookrunner runs in this namespace."""
+    if settings.modules.on or settings.addons.on:
+        yield from _module_rights(settings, namespace, installed)
+    if settings.addons.on:
+        yield from _addon_rights(settings, installed.addons, kinds)
+    yield from _webhook_rights(settings, namespace, installed.hooks)
+    if settings.cloud.on:
+        yield from rights_of(settings)
+
+
+def _module_rights(settings: Settings, namespace: str, installed: Installed) -> Iterator[Right]:
+    modules = settings.modules
+    config = _need("the ConfigMap that users edit")
+    yield Right(("",), ("configmaps",), (*READS, "patch"), (modules.config_map,), namespace, needs=config)
+    yield Right(("",), ("configmaps",), ("create",), (), namespace, needs=config)
+    if modules.config_secret:
+        secret = _need("the Secret of --config-secret")
+        yield Right(("",), ("secrets",), READS, (modules.config_secret,), namespace, needs=secret)
+    for place in dict.fromkeys((namespace, *installed.namespaces)):
+        records = _need("records of releases")
+        yield Right(("",), (f"{modules.helm_driver}s",), _RECORDS, (), place, needs=records)
+    if modules.helm_driver != "secret":
+        yield Right(("",), ("secrets",), ("list",), (), namespace, needs=_need("records that an earlier driver kept"))
+    served = _need("which kinds the cluster serves, for charts")
+    yield Right(*_CRDS, WATCH, needs=served)
+    yield Right(("apiregistration.k8s.io",), ("apiservices",), WATCH, needs=served)
+    yield Right(("",), ("events",), ("create", "patch"), (), namespace, needs=_need("Events on the ConfigMap"))
+    yield from _definition_rights(installed.definitions, "crds/ of modules")
+
+
+def _definition_rights(definitions: Iterable[JSON], why: str) -> Iterator[Right]:
+    names = tuple(dict.fromkeys(str(definition["metadata"]["name"]) for definition in definitions))
+    if names:
+        yield Right(*_CRDS, ("get", "update"), names, needs=_need(why))
+        yield Right(*_CRDS, ("create",), needs=_need(why))
+        status = tuple(f"{plural}/status" for plural in _CRDS[1])
+        yield Right(_CRDS[0], status, ("update",), names, needs=_need(why))
+
+
+def _addon_rights(settings: Settings, addons: Iterable[Addon], kinds: KindNames) -> Iterator[Right]:
+    """Definitions are followed for all; instances are changed only where they are reconciled."""
+    places = settings.addons.namespaces
+    for addon in addons:
+        resource = addon.object.resource
+        group, plural = (resource.group,), resource.plural
+        yield Right(group, (plural,), WATCH, needs=_need(f"instances of {addon.name}"))
+        within = places if resource.namespaced else ()
+        written = [
+            Right(group, (plural,), ("get", "patch"), needs=_need(f"finalizers of instances of {addon.name}")),
+            Right(group, (f"{plural}/status",), ("patch",), needs=_need(f"status of instances of {addon.name}")),
+            Right(group, (f"{plural}/finalizers",), ("update",), needs=_need("owner references of what they install")),
+            Right(("",), ("events",), ("create", "patch"), needs=_need("Events on instances")),
+        ]
+        yield from (right for whole in written for right in whole.in_namespaces(within))
+        if addon.object.crd != "external":
+            yield from _definition_rights([{"metadata": {"name": addon.object.crd_name}}], f"the kind of {addon.name}")
+        for required in addon.requires.objects:
+            kind = kinds.find(required.api_version, required.kind)
+            need = _need(f"what {addon.name} requires")
+            yield Right((kind.group,), (kind.plural,), READS, (required.name,), required.namespace, needs=need)
+
+
+def _webhook_rights(settings: Settings, namespace: str, hooks: Sequence[Hook]) -> Iterator[Right]:
+    reviews = {review for hook in hooks for review in hook.config.reviews}
+    if not reviews:
+        return
+    yield from _configuration_rights(settings.validating.configuration, hooks)
+    crds = tuple(dict.fromkeys(binding.crd for hook in hooks for binding in hook.config.conversions))
+    if crds:
+        yield Right(*_CRDS, WATCH, needs=_need("conversions that no hook declares any more"))
+        yield Right(*_CRDS, (*READS, "update"), crds, needs=_need("conversions by hooks"))
+    certificates = settings.webhooks.certs
+    if certificates.kind != "files":
+        secret, need = certificates.secret, _need("certificates of webhooks")
+        own = certificates.kind != "secret"
+        yield Right(("",), ("secrets",), (*READS, *(["update"] if own else [])), (secret,), namespace, needs=need)
+        if own:
+            yield Right(("",), ("secrets",), ("create",), (), namespace, needs=need)
+
+
+def _configuration_rights(name: str, hooks: Sequence[Hook]) -> Iterator[Right]:
+    """Both kinds are read and repaired: what hooks no longer declare has to be found and removed."""
+    plurals = {
+        "validatingwebhookconfigurations": any(hook.config.validating for hook in hooks),
+        "mutatingwebhookconfigurations": any(hook.config.mutating for hook in hooks),
+    }
+    yield Right(_CONFIGURATIONS, tuple(plurals), (*READS, "update", "delete"), (name,), needs=_need("webhooks"))
+    if created := tuple(plural for plural, declared in plurals.items() if declared):
+        yield Right(_CONFIGURATIONS, created, ("create",), needs=_need("webhooks of hooks"))
+
+
+def _need(why: str) -> tuple[Need, ...]:
+    return (Need("hookrunner", why),)

@@ -1,0 +1,122 @@
+"""The rights that a release needs: to create, apply and delete its objects and Helm hooks, to watch their kinds for
+drift, and to grant what its roles grant.
+
+    rights = release_rights(objects, Release("module web", "web"), kinds)
+
+Each object is read, patched and deleted by its name and in its namespace; only `create` cannot be limited to names. A
+namespace that the release itself creates has no Role when it begins: what is in it is allowed in all of them. The
+name or namespace `*` of an object is one that is not known yet; the right keeps the namespace.
+
+No client may grant more than it has, so a role needs its own rules: `escalate`, the other way, would allow to write any
+rule into it, and so everything. A binding to a role of the same release then needs no more; to another role, whose
+rules are unknown here, it needs `bind` on that role.
+Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hookrunner.model.rights import ANY, Need, Right
+from hookrunner.rights.hook_rights import WATCH
+from hookrunner.rights.kind_names import KindNames
+from kubetypes.json_values import JSON
+
+_BY_NAME = ("get", "patch", "delete")
+_RBAC = "rbac.authorization.k8s.io"
+_PLURALS = {"Role": "roles", "ClusterRole": "clusterroles"}
+_WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Who has it, and the namespace of objects that name none. `created` are the namespaces that it creates."""
+
+    who: str
+    namespace: str
+    created: frozenset[str] = frozenset()
+
+    def place_of(self, obj: JSON) -> str:
+        """The namespace of rights on a namespaced object, empty for all."""
+        namespace = str(obj["metadata"].get("namespace") or self.namespace)
+        return "" if namespace in self.created else namespace
+
+    def creating(self, objects: Iterable[JSON]) -> "Release":
+        """The same release, which creates these objects."""
+        names = (str(obj["metadata"]["name"]) for obj in objects if obj["kind"] == "Namespace")
+        return replace(self, created=frozenset(names))
+
+    def needs(self, why: str, rights: Iterable[Right]) -> Iterator[Right]:
+        """The same rights, needed for it."""
+        return (replace(right, needs=(Need(self.who, why),)) for right in rights)
+
+
+def release_rights(
+    objects: Sequence[JSON], release: Release, kinds: KindNames, helm_hooks: Sequence[JSON] = ()
+) -> Iterator[Right]:
+    """The rights for the objects and the Helm hooks of a release."""
+    kinds.learn(obj for obj in objects if obj["kind"] == "CustomResourceDefinition")
+    release = release.creating((*objects, *helm_hooks))
+    for obj in objects:
+        yield from release.needs("objects of its release", _written(obj, release, kinds))
+        yield from release.needs("drift of its objects", [_watched(obj, kinds)])
+    for obj in helm_hooks:  # their end is waited for by name
+        written = _written(obj, release, kinds)
+        waited = (replace(right, verbs=(*right.verbs, *WATCH)) if right.names else right for right in written)
+        yield from release.needs("Helm hooks", waited)
+    yield from granted_rights((*objects, *helm_hooks), release)
+
+
+def _written(obj: JSON, release: Release, kinds: KindNames) -> Iterator[Right]:
+    """What an object needs by its name, and what it needs before it exists."""
+    resource = kinds.of_object(obj)
+    place = release.place_of(obj) if resource.namespaced else ""
+    name = obj["metadata"].get("name", ANY)
+    named = Right((resource.group,), (resource.plural,), _BY_NAME, () if name == ANY else (name,), place)
+    yield named
+    yield replace(named, verbs=("create",), names=())
+
+
+def _watched(obj: JSON, kinds: KindNames) -> Right:
+    """Drift is watched for all releases at once, by their common label."""
+    resource = kinds.of_object(obj)
+    return Right((resource.group,), (resource.plural,), WATCH)
+
+
+def granted_rights(objects: Iterable[JSON], release: Release) -> Iterator[Right]:
+    """What lets roles and bindings among these objects be written."""
+    rbac = [obj for obj in objects if str(obj["apiVersion"]).startswith(f"{_RBAC}/")]
+    own = {(obj["kind"], obj["metadata"]["name"]) for obj in rbac if obj["kind"] in _PLURALS}
+    for obj in rbac:
+        kind, name = obj["kind"], obj["metadata"]["name"]
+        place = release.place_of(obj) if kind.startswith("Role") else ""
+        if obj.get("aggregationRule"):
+            why = f"{kind} {name} takes in other roles, which needs every right or this one"
+            yield from release.needs(why, [Right((_RBAC,), (_PLURALS[kind],), ("escalate",), (name,))])
+        elif kind in _PLURALS:
+            why = f"{kind} {name} grants it, and no client may grant what it lacks"
+            yield from release.needs(why, (_granted(rule, place) for rule in obj.get("rules") or ()))
+        elif (role := (obj["roleRef"]["kind"], obj["roleRef"]["name"])) not in own:
+            bind = Right((_RBAC,), (_PLURALS[role[0]],), ("bind",), (role[1],), place)
+            yield from release.needs(f"{kind} {name} binds a role that is not its own", [bind])
+
+
+def _granted(rule: JSON, namespace: str) -> Right:
+    return Right(
+        groups=tuple(rule.get("apiGroups") or ()),
+        resources=tuple(rule.get("resources") or ()),
+        verbs=tuple(rule["verbs"]),
+        names=tuple(rule.get("resourceNames") or ()),
+        namespace=namespace,
+        urls=tuple(rule.get("nonResourceURLs") or ()),
+    )
+
+
+def health_rights(objects: Sequence[JSON], release: Release) -> Iterator[Right]:
+    """The rights by which an instance of an addon names the Pods for which its workloads wait."""
+    release = release.creating(objects)
+    for obj in objects:
+        if obj["kind"] in _WORKLOADS:
+            rights = [Right(("",), ("pods",), ("list",), (), release.place_of(obj))]
+            if obj["kind"] == "Deployment":
+                rights.append(Right(("apps",), ("replicasets",), ("list",), (), release.place_of(obj)))
+            yield from release.needs("Pods of workloads that are not ready", rights)

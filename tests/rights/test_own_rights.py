@@ -1,0 +1,112 @@
+"""The rights of hookrunner itself, by its flags. Level: pure."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from hookrunner.addons.addon_discovery import find_addons
+from hookrunner.hooks.config.hook_config import parse
+from hookrunner.model.bindings import Hook
+from hookrunner.model.rights import merge
+from hookrunner.rights.kind_names import KindNames
+from hookrunner.rights.own_rights import Installed, own_rights
+from hookrunner.settings import load
+from tests.fakes.chart import ROOT
+from tests.fakes.objects import definition
+
+RULES = [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}]
+MODULES = {"modules-dir": "modules"}
+
+
+NOTHING = Installed()
+
+
+def rights(flags: dict[str, str], installed: Installed = NOTHING) -> set[tuple[str, ...]]:
+    """Namespace, resources, verbs, names."""
+    found = merge(own_rights(load({"modules-dir": ":"} | flags, "hookrunner", {}), "ns", installed, KindNames()))
+    return {
+        (right.namespace, ",".join(right.resources), " ".join(right.verbs), ",".join(right.names)) for right in found
+    }
+
+
+def hook(**config: Any) -> Hook:
+    return Hook("a.sh", Path("a.sh"), parse("a.sh", orjson.dumps({"configVersion": "v1", **config})))
+
+
+def test_hooks_alone_need_nothing_of_their_own() -> None:
+    assert rights({"hooks-dir": "hooks"}, Installed([hook(kubernetes=[{"kind": "Pod"}])])) == set()
+
+
+def test_modules_need_their_config_map_records_and_events() -> None:
+    assert rights(MODULES) == {
+        ("ns", "configmaps", "get list watch patch", "hookrunner"),
+        ("ns", "configmaps", "create", ""),
+        ("ns", "secrets", "get list watch create update delete", ""),
+        ("ns", "events", "create patch", ""),
+        ("", "customresourcedefinitions", "list watch", ""),
+        ("", "apiservices", "list watch", ""),
+    }
+
+
+def test_flags_name_other_objects() -> None:
+    named = rights(MODULES | {"config-map": "mine", "config-secret": "hidden", "helm-driver": "configmap"})
+    assert named - rights(MODULES) == {
+        ("ns", "configmaps", "get list watch create update delete", ""),
+        ("ns", "configmaps", "patch", "mine"),
+        ("ns", "secrets", "get watch", "hidden"),
+        ("ns", "secrets", "list", ""),
+    }
+
+
+def test_records_are_in_each_namespace_of_releases() -> None:
+    more = rights(MODULES, Installed(namespaces=["ns", "web"])) - rights(MODULES)
+    assert more == {("web", "secrets", "get list watch create update delete", "")}
+
+
+def test_definitions_are_changed_by_name() -> None:
+    more = rights(MODULES, Installed(definitions=[definition("example.com", "Thing", "v1")])) - rights(MODULES)
+    assert more == {
+        ("", "customresourcedefinitions", "get update", "things.example.com"),
+        ("", "customresourcedefinitions", "list watch create", ""),
+        ("", "customresourcedefinitions/status", "update", "things.example.com"),
+    }
+
+
+def test_instances_are_written_in_the_namespaces_that_are_reconciled() -> None:
+    flags = {"addons-dir": str(ROOT / "addons"), "addons": "coredns", "addon-namespaces": "kube-system,dns"}
+    offered = Installed(addons=find_addons([ROOT / "addons"], ["coredns"]).addons)
+    ours = {right for right in rights(flags, offered) if "coredns" in right[1] + right[3]}
+    assert ours == {
+        ("", "coredns", "list watch", ""),
+        *((place, "coredns", "get patch", "") for place in ("kube-system", "dns")),
+        *((place, "coredns/status", "patch", "") for place in ("kube-system", "dns")),
+        *((place, "coredns/finalizers", "update", "") for place in ("kube-system", "dns")),
+        ("", "customresourcedefinitions", "get update", "coredns.addons.x-k8s.io"),
+        ("", "customresourcedefinitions/status", "update", "coredns.addons.x-k8s.io"),
+    }
+
+
+def test_reviews_need_their_configurations_and_certificates() -> None:
+    found = rights({}, Installed([hook(kubernetesValidating=[{"name": "a.example.com", "rules": RULES}])]))
+    assert found == {
+        ("", "validatingwebhookconfigurations", "get list watch update delete", "hookrunner-hooks"),
+        ("", "mutatingwebhookconfigurations", "get list watch update delete", "hookrunner-hooks"),
+        ("", "validatingwebhookconfigurations", "create", ""),
+        ("ns", "secrets", "get list watch update", "hookrunner-webhook-certs"),
+        ("ns", "secrets", "create", ""),
+    }
+
+
+def test_a_conversion_may_change_the_definition_of_its_kind_alone() -> None:
+    conversions = [{"fromVersion": "v1", "toVersion": "v2"}]
+    up = {"name": "up", "crdName": "things.example.com", "conversions": conversions}
+    found = rights({}, Installed([hook(kubernetesCustomResourceConversion=[up])]))
+    assert {right for right in found if "definitions" in right[1]} == {
+        ("", "customresourcedefinitions", "list watch", ""),
+        ("", "customresourcedefinitions", "get update", "things.example.com"),
+    }
+
+
+def test_the_cloud_has_the_rights_of_its_own_table() -> None:
+    assert ("", "nodes/status", "patch", "") in rights({"cloud-provider": "./simcloud"})
