@@ -4,6 +4,7 @@ chart, or as a table with the reasons."""
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 
 import click
 
@@ -13,7 +14,7 @@ from hookrunner.cli.shared import account_option, quiet, run_to_end
 from hookrunner.cli.start import click_option, given
 from hookrunner.errors import BadSetting
 from hookrunner.manifests import yaml_writer
-from hookrunner.manifests.role_objects import Account, to_account, to_roles, to_rule
+from hookrunner.manifests.role_objects import Account, to_account, to_roles, to_values
 from hookrunner.model.rights import Right, compact
 from hookrunner.modules.offline import read_configured
 from hookrunner.options import Compat
@@ -65,11 +66,7 @@ def _namespaces(rights: Sequence[Right], account: Account) -> Iterator[JSON]:
 
 def _show_values(needed: NeededRights, _account: Account, _loaded: Settings) -> None:
     """What the chart grants by its other values is left out."""
-    rules: dict[str, list[JSON]] = {}
-    for right in compact(needed.others):
-        rules.setdefault(right.namespace, []).append(to_rule(right))
-    everywhere = rules.pop("", [])
-    show(yaml_writer.dump({"rbac": {"rules": everywhere, **({"namespaces": rules} if rules else {})}}))
+    show("rbac:\n" + indent(to_values(compact(needed.others)), "  "))
 
 
 def _show_table(needed: NeededRights, _account: Account, _loaded: Settings) -> None:

@@ -43,7 +43,7 @@ def _write(lines: list[str], head: str, value: JSON, indent: str) -> None:
             _write(lines, start + mark, item, indent + "  ")
             start = indent
     elif isinstance(value, str):
-        text = _block(value, indent) if "\n" in value else _text(value)
+        text = _block(value, indent) if "\n" in value else to_scalar(value)
         lines.append(f"{head} {text}")
     else:
         lines.append(f"{head} {orjson.dumps(value).decode()}")
@@ -57,12 +57,13 @@ def _entries(value: JSON, indent: str) -> Iterator[tuple[str, JSON]]:
 
 def _key(key: str, indent: str) -> str:
     """Parsers read no key of more than 1,024 characters, except after a question mark."""
-    text = _text(key)
+    text = to_scalar(key)
     return f"{text}:" if len(text) <= _LONGEST_KEY else f"? {text}\n{indent}:"
 
 
 @lru_cache(maxsize=4096)
-def _text(text: str) -> str:
+def to_scalar(text: str) -> str:
+    """A text as a line has it: plain if every parser reads that alike, else quoted."""
     if _PLAIN.fullmatch(text) and not _WORDS.fullmatch(text):
         return text
     return flow(text)

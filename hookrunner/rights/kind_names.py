@@ -58,5 +58,6 @@ class KindNames:
 
     def _guess(self, api_version: str, kind: str, namespaced: bool) -> Resource:
         name = plural({"apiVersion": api_version, "kind": kind}, ())
-        self.guessed.add(f"{kind} of {api_version} is taken for {name}")
+        if kind not in builtin_kinds.document()["served"].get(api_version, ()):  # whose plurals are all regular
+            self.guessed.add(f"{kind} of {api_version} is taken for {name}")
         return Resource(api_version, kind, name, namespaced)

@@ -19,6 +19,7 @@ from hookrunner.model.modules import Module
 from hookrunner.model.rights import ANY, Right
 from hookrunner.modules.offline import Offline, stock_capabilities
 from hookrunner.packages.channels import is_kubernetes_in
+from hookrunner.releases.manifest_objects import CRD
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.rights.release_rights import Release, health_rights, release_rights
 from hookrunner.settings import Settings
@@ -58,6 +59,7 @@ async def addon_rights(addon: Addon, bench: AddonBench, kinds: KindNames) -> lis
     instances have the namespace `INSTANCE`. Raises BadInput, PackageError."""
     source, rights, builder = bench.source_of(addon), list[Right](), _Builder(bench, _instances(addon))
     release = Release(f"addon {addon.name}", INSTANCE)
+    kinds.learn(obj for request in builder.requests for obj in request.cluster if obj["kind"] == CRD)
     for version in await source.list_versions(addon.component):
         package = await source.read_package(addon.component, version)
         kubernetes = _fitting(package.traits.kubernetes, addon.requires.kubernetes)

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hookrunner.model.rights import ANY, Need, Right
+from hookrunner.releases.manifest_objects import CRD
 from hookrunner.rights.hook_rights import WATCH
 from hookrunner.rights.kind_names import KindNames
 from kubetypes.json_values import JSON
@@ -54,7 +55,7 @@ def release_rights(
     objects: Sequence[JSON], release: Release, kinds: KindNames, helm_hooks: Sequence[JSON] = ()
 ) -> Iterator[Right]:
     """The rights for the objects and the Helm hooks of a release."""
-    kinds.learn(obj for obj in objects if obj["kind"] == "CustomResourceDefinition")
+    kinds.learn(obj for obj in objects if obj["kind"] == CRD)
     release = release.creating((*objects, *helm_hooks))
     for obj in objects:
         yield from release.needs("objects of its release", _written(obj, release, kinds))

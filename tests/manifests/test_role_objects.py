@@ -1,7 +1,11 @@
 """Rights as roles, bindings and an account. Level: pure."""
 
-from hookrunner.manifests.role_objects import Account, to_account, to_line, to_roles
-from hookrunner.model.rights import Right
+from dataclasses import replace
+
+import yaml
+
+from hookrunner.manifests.role_objects import Account, to_account, to_line, to_roles, to_rule, to_values
+from hookrunner.model.rights import Need, Right
 
 ACCOUNT = Account("hooks", "runner")
 PODS = Right(("",), ("pods", "pods/log"), ("get",))
@@ -36,3 +40,16 @@ def test_the_account_comes_with_its_namespace() -> None:
 def test_a_rule_is_a_line_of_yaml() -> None:
     assert to_line(PODS) == '{apiGroups: [""], resources: [pods, pods/log], verbs: [get]}'
     assert to_line(Right((), (), ("get",), urls=("/metrics",))) == "{nonResourceURLs: [/metrics], verbs: [get]}"
+
+
+def test_values_have_rules_by_namespace_with_their_reasons() -> None:
+    pods = replace(PODS, needs=(Need("hook a.sh", "binding 'pods'"), Need("hook a.sh", "settings.permissions")))
+    text = to_values([LEASES, pods])
+    assert "  # hook a.sh: binding 'pods'; settings.permissions\n  - {apiGroups:" in text
+    assert yaml.safe_load(text) == {"rules": [to_rule(PODS)], "namespaces": {"kube-system": [to_rule(LEASES)]}}
+    assert yaml.safe_load(to_values([LEASES]))["rules"] == yaml.safe_load(to_values([]))["rules"] == []
+
+
+def test_every_word_of_a_rule_survives_its_line() -> None:
+    odd = Right(("*",), ("*", "*/scale"), ("*",), ("http:a", "y", "1", "a.b"))
+    assert yaml.safe_load(to_line(odd)) == to_rule(odd)

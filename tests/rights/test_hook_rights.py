@@ -72,7 +72,7 @@ def test_a_binding_lists_and_watches_what_it_selects(binding: Any, expected: lis
 
 
 def test_schedules_and_webhooks_make_no_requests() -> None:
-    webhook = {"name": "a.example.com", "rules": []}
+    webhook: Any = {"name": "a.example.com", "rules": []}
     assert list(declared_rights([hook(schedule=[{"crontab": "@daily"}])], KindNames())) == []
     webhook["rules"] = [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}]
     assert list(declared_rights([hook(kubernetesValidating=[webhook])], KindNames())) == []

@@ -1,0 +1,45 @@
+"""The rules that the chart grants for each shipped addon: files below the chart, since templates read no others.
+
+`python -m tests.addon_rights` writes them, from all versions of the packages: after a change of an addon or of what
+`hookrunner rbac` finds, the diff shows what that changes in the rights.
+"""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+from hookrunner import settings
+from hookrunner.cli.shared import quiet
+from hookrunner.manifests.role_objects import to_values
+from hookrunner.model.rights import compact
+from hookrunner.modules.offline import Configured
+from hookrunner.packages.source_locations import overrides_of
+from hookrunner.rights.needed_rights import find_needed_rights, read_files
+from hookrunner.testing.addons.addon_bench import directory_source
+
+ROOT = Path(__file__).parents[1]
+RULES = ROOT / "charts" / "hookrunner" / "files" / "rights"
+ADDONS = ROOT / "addons"
+_HEAD = "# What {0} installs, in each version that is offered: written by `python -m tests.addon_rights`.\n"
+
+
+def rules_of(addon: str) -> str:
+    """The text of an addon's file. Raises HookrunnerError."""
+    flags = {"addons-dir": str(ADDONS), "addons": addon, "modules-dir": ":", "hooks-dir": ":"}
+    loaded = settings.load(flags, "hookrunner", {})
+    with quiet():
+        files = read_files(loaded, Configured(), partial(directory_source, overrides_of(loaded.addons)))
+        needed = asyncio.run(find_needed_rights(files, "hookrunner"))
+    assert needed.notes == (), needed.notes
+    return _HEAD.format(addon) + to_values(compact(needed.others))
+
+
+def addons() -> list[str]:
+    """The names of the shipped addons."""
+    return sorted(path.parent.name for path in ADDONS.glob("*/addon.yaml"))
+
+
+if __name__ == "__main__":
+    RULES.mkdir(exist_ok=True)
+    for name in addons():
+        (RULES / f"{name}.yaml").write_text(rules_of(name))
