@@ -2,10 +2,12 @@
 
 Level: control plane."""
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from hookrunner.settings import load, options
 from hookrunner.settings.groups import DEFAULT_HOOKS_DIR
@@ -116,3 +118,12 @@ def test_hooks_from_values_are_mounted_as_executables_and_new_text_makes_a_new_p
     assert volume["configMap"] == {"name": "watch-hookrunner-hooks", "defaultMode": 0o777}
     other = objects(render("--set", "hooks.a\\.sh=x"))["Deployment"]["spec"]["template"]
     assert deployment["metadata"]["annotations"] != other["metadata"]["annotations"]
+
+
+def test_rules_by_namespace_become_roles_there(render: Render) -> None:
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch"]}
+    manifests = render("--set-json", f'rbac={{"namespaces": {{"web": [{json.dumps(rule)}]}}}}')
+    (role,) = [obj for obj in yaml.safe_load_all(manifests) if obj["kind"] == "Role"]
+    (binding,) = [obj for obj in yaml.safe_load_all(manifests) if obj["kind"] == "RoleBinding"]
+    assert (role["metadata"]["namespace"], role["rules"]) == ("web", [rule])
+    assert (binding["metadata"]["namespace"], binding["roleRef"]["name"]) == ("web", role["metadata"]["name"])
