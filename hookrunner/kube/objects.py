@@ -21,8 +21,10 @@ from hookrunner.kube.back_off import jitter
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
+from hookrunner.manifests.role_objects import to_line
 from hookrunner.model.operations import ObjectOperation, Verb
 from hookrunner.model.resources import Resource
+from hookrunner.model.rights import Right
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 
@@ -180,13 +182,19 @@ class Objects:
             return True
 
 
-def _explained(error: Denied, resource: Resource, operation: ObjectOperation) -> Denied:
+def rights_of(resource: Resource, operation: ObjectOperation) -> list[Right]:
+    """The rights that an operation may need, on any object of its resource."""
     verbs, part = _RIGHTS[operation.verb], operation.subresource.strip("/")
     if operation.uid and "get" not in verbs:
         verbs = (*verbs, "get")
-    rules = [refusals.rbac_rule(resource, verbs, part)]
+    rights = [Right((resource.group,), (f"{resource.plural}/{part}".removesuffix("/"),), verbs)]
     if part and operation.verb in (Verb.CREATE_OR_UPDATE, Verb.JQ_PATCH):
-        rules.append(refusals.rbac_rule(resource, ("get",)))
+        rights.append(Right((resource.group,), (resource.plural,), ("get",)))
+    return rights
+
+
+def _explained(error: Denied, resource: Resource, operation: ObjectOperation) -> Denied:
+    rules = map(to_line, rights_of(resource, operation))
     return refusals.explain_rights(error, f"{operation.verb.value} {resource.plural}", *rules)
 
 

@@ -6,7 +6,7 @@ needed.notes                        # what could only be guessed
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hookrunner.addons.addon_crd import read_definitions
@@ -16,13 +16,15 @@ from hookrunner.charts.renderer import Renderer, RenderLimits
 from hookrunner.errors import BadInput
 from hookrunner.hooks import catalog, discovery
 from hookrunner.hooks.catalog import Catalog
+from hookrunner.manifests.role_objects import to_line
 from hookrunner.model.addons import Addon
 from hookrunner.model.bindings import Hook
 from hookrunner.model.modules import Module
 from hookrunner.model.rights import Right, merge
 from hookrunner.modules import shelf
 from hookrunner.modules.offline import Configured, Offline, offline
-from hookrunner.rights.hook_rights import declared_rights
+from hookrunner.rights.case_rights import used_rights
+from hookrunner.rights.hook_rights import declared_rights, need_of
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.rights.own_rights import Installed, own_rights
 from hookrunner.rights.package_rights import INSTANCE, addon_rights, module_rights
@@ -78,11 +80,22 @@ async def find_needed_rights(files: Files, namespace: str) -> NeededRights:
     kinds.learn((*definitions, *(crd for addon in addons for crd in read_definitions(addon))))
     async with bench(settings.hooks) as tools:
         hooks = await _load_hooks(files, tools)
+        used = await used_rights(hooks, settings.hooks, kinds)
     places = [module.traits.namespace or namespace for module in modules if module.chart]
     installed = Installed(hooks, places, definitions, addons)
-    others = [*await _installed_rights(files, namespace, kinds), *declared_rights(hooks, kinds)]
+    others = [*await _installed_rights(files, namespace, kinds), *declared_rights(hooks, kinds), *used]
     own = own_rights(settings, namespace, installed, kinds)
-    return NeededRights(merge(own), merge(others), tuple(sorted(kinds.guessed)))
+    notes = (*kinds.guessed, *_unstated(hooks, used))
+    return NeededRights(merge(own), merge(others), tuple(sorted(notes)))
+
+
+def _unstated(hooks: Iterable[Hook], used: Iterable[Right]) -> Iterator[str]:
+    """What hooks use and do not state, though they state something."""
+    stating = {need_of(hook, "").who for hook in hooks if hook.config.settings.permissions is not None}
+    for right in merge(used):
+        for need in right.needs:
+            if need.who in stating:
+                yield f"{need.who} does not state in settings.permissions what its {need.why} uses: {to_line(right)}"
 
 
 async def _load_hooks(files: Files, tools: Bench) -> list[Hook]:

@@ -45,12 +45,12 @@ async def compute_effects(objects: Sequence[JSON], operations: Sequence[ObjectOp
     """Carry the operations out. Raises BadInput for a given object that no API server could have."""
     async with serving(Options(token=secrets.token_urlsafe())) as sandbox:
         try:
-            await _plant(sandbox.contents, objects, operations)
+            await plant(sandbox.contents, objects, operations)
             given = {sandbox.contents.key(obj): obj for obj in objects}
         except ObjectRefused as error:
             raise BadInput(str(error)) from None
         before = _all(sandbox.contents)
-        refusal = await _carry_out(sandbox, _as_planted(sandbox.contents, objects, operations), jq)
+        refusal = await carry_out(sandbox, _as_planted(sandbox.contents, objects, operations), jq)
         after = _all(sandbox.contents)
     touched = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
 
@@ -84,10 +84,14 @@ def _as_planted(
     ]
 
 
-async def _carry_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq: Jq) -> str:
+async def carry_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq: Jq) -> str:
+    """Carry operations out on a sandbox; why one was refused, empty if all were done."""
     if not operations:
         return ""
-    credentials = Credentials(KubeSettings(), Connection(sandbox.url, authorization=f"Bearer {sandbox.access.token}"))
+    access = sandbox.access
+    authority = (access.certificate or b"").decode()
+    connection = Connection(sandbox.url, ca=authority, authorization=f"Bearer {access.token}")
+    credentials = Credentials(KubeSettings(), connection)
     async with Client(credentials, Requests(Metrics(""))) as client:
         applier = Applier(Objects(client, Discovery(client), jq), HookMetrics())
         try:
@@ -97,8 +101,9 @@ async def _carry_out(sandbox: Sandbox, operations: Sequence[ObjectOperation], jq
     return ""
 
 
-async def _plant(contents: SandboxContents, objects: Sequence[JSON], operations: Sequence[ObjectOperation]) -> None:
-    """Definitions first, then namespaces, then the rest."""
+async def plant(contents: SandboxContents, objects: Sequence[JSON], operations: Sequence[ObjectOperation]) -> None:
+    """Put objects into a sandbox, with the kinds and namespaces of what operations write: definitions first, then
+    namespaces, then the rest. Raises ObjectRefused."""
     written = [
         operation.body for operation in operations if isinstance(operation.body, dict) and "kind" in operation.body
     ]
