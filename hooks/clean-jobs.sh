@@ -9,6 +9,9 @@ if [[ ${1:-} == --config ]]; then
   command -v jq >/dev/null || { echo "jq is missing: install it, or take this hook away" >&2; exit 1; }
   cat <<'EOF'
 configVersion: v1
+settings:
+  permissions:
+  - {apiGroups: [batch], resources: [jobs], verbs: [delete]}
 schedule:
 - name: minutely
   crontab: "* * * * *"

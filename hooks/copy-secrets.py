@@ -16,6 +16,9 @@ from collections.abc import Iterator
 
 CONFIG = """
 configVersion: v1
+settings:
+  permissions:
+  - {apiGroups: [""], resources: [secrets], verbs: [get, create, update, delete]}
 kubernetes:
 - name: originals
   kind: Secret

@@ -20,7 +20,11 @@ from itertools import chain
 
 CONFIG = """
 configVersion: v1
-settings: {onFailure: park}   # a mistake in the ConfigMap must not stop other hooks
+settings:
+  onFailure: park   # a mistake in the ConfigMap must not stop other hooks
+  permissions:
+  - {apiGroups: [""], resources: [namespaces], verbs: [patch]}
+  - {apiGroups: [""], resources: [limitranges, resourcequotas], verbs: [create]}
 kubernetes:
 - name: namespaces
   kind: Namespace

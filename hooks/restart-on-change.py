@@ -18,6 +18,9 @@ from collections.abc import Iterator
 
 CONFIG = """
 configVersion: v1
+settings:
+  permissions:
+  - {apiGroups: [apps], resources: [deployments], verbs: [patch]}
 kubernetes:
 - name: deployments
   apiVersion: apps/v1

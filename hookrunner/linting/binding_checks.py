@@ -15,7 +15,7 @@ from hookrunner import cron
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.program import Jq
 from hookrunner.linting.findings import Remark
-from hookrunner.linting.hook_source import Source
+from hookrunner.linting.hook_source import Language, Source
 from hookrunner.model.bindings import (
     MAIN,
     Admission,
@@ -30,6 +30,7 @@ from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 
 _WRITES = re.compile(r"\bKUBERNETES_PATCH_PATH\b|\bkubectl\b")
+_WRITES_IN_PYTHON = re.compile(r"""\bKUBERNETES_PATCH_PATH\b|(?<=["'])kubectl\b""")
 _BUSY = 5.0
 """Seconds. A schedule with shorter pauses is hardly intended."""
 _MANY = (
@@ -58,7 +59,7 @@ def check_bindings(source: Source, config: HookConfig, now: datetime) -> Iterato
 
 def check_permissions(source: Source, config: HookConfig) -> Iterator[Remark]:
     """A remark on a hook that asks for changes or starts kubectl, and does not state which rights that needs."""
-    used = _WRITES.search(source.code)
+    used = (_WRITES_IN_PYTHON if source.language is Language.PYTHON else _WRITES).search(source.code)
     if used and config.settings.permissions is None and config.version == "v1":
         text = "the hook uses {0}, and settings.permissions does not state which rights that needs; state them, or "
         yield Remark("permissions-missing", used.start(), f"{text.format(used[0])}`permissions: []` for none")

@@ -31,6 +31,7 @@ from hookrunner.testing.cases.case_files import read as read_cases
 from hookrunner.testing.cases.case_format import SUFFIX
 from hookrunner.testing.cases.case_runner import results_in_order
 from hookrunner.testing.recorded_runs import RecordedRun, record_run
+from kubetypes.json_values import JSON
 
 _LAST_LINES = 5
 """Of what a hook printed, in an error."""
@@ -48,11 +49,11 @@ class _Used:
 async def used_rights(hooks: Iterable[Hook], settings: HooksSettings, kinds: KindNames) -> list[Right]:
     """The rights that the cases of these hooks use and that the hooks do not state. Raises BadInput for a case that
     does not end as it expects, and for a request that no rule can allow."""
-    turns = asyncio.Semaphore(os.cpu_count() or 1)
+    definitions, turns = tuple(kinds.definitions), asyncio.Semaphore(os.cpu_count() or 1)
 
     async def use(hook: Hook, file: Path, case: Case) -> _Used:
         async with turns:
-            return _Used(hook, case, await _record(settings, hook, file, case))
+            return _Used(hook, case, await _record(settings, hook, file, case, definitions))
 
     cases = [(hook, file, case) for hook in hooks for file in _test_files(hook) for case in read_cases(file).cases]
     tasks = [asyncio.create_task(use(*case)) for case in cases]
@@ -65,10 +66,12 @@ def _test_files(hook: Hook) -> Sequence[Path]:
     return [file] if file.exists() else []
 
 
-async def _record(settings: HooksSettings, hook: Hook, file: Path, case: Case) -> RecordedRun:
+async def _record(
+    settings: HooksSettings, hook: Hook, file: Path, case: Case, definitions: Sequence[JSON]
+) -> RecordedRun:
     place = f"{file}:{case.line}: test case '{case.name}'"
     try:
-        run = await record_run(settings, hook, case)
+        run = await record_run(settings, hook, case, definitions)
     except BadInput as error:
         raise BadInput(f"{place}: {error}") from None
     if run.wrong:

@@ -17,7 +17,8 @@ from kubetypes.openapi import builtin_kinds
 
 
 class KindNames:
-    """The kinds that are known. `guessed` has those that were asked for and are not, whose names were guessed."""
+    """The kinds that are known. `definitions` are those that were learned; `guessed` has the kinds that were asked for
+    and are not known, whose names were guessed."""
 
     def __init__(self, definitions: Iterable[JSON] = ()) -> None:
         builtin = builtin_kinds.names().values()
@@ -26,6 +27,7 @@ class KindNames:
             for kind in builtin
         ]
         self.guessed: set[str] = set()
+        self.definitions: list[JSON] = []
         self.learn(definitions)
 
     def learn(self, definitions: Iterable[JSON]) -> None:
@@ -33,6 +35,7 @@ class KindNames:
         for definition in definitions:
             try:
                 self._served += resources(definition)
+                self.definitions.append(definition)
             except ReleaseFailed:
                 continue
 

@@ -6,8 +6,8 @@ needed.notes                        # what could only be guessed
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from hookrunner.addons.addon_crd import read_definitions
 from hookrunner.addons.addon_discovery import AddonCatalog, load_offer
@@ -83,10 +83,17 @@ async def find_needed_rights(files: Files, namespace: str) -> NeededRights:
         used = await used_rights(hooks, settings.hooks, kinds)
     places = [module.traits.namespace or namespace for module in modules if module.chart]
     installed = Installed(hooks, places, definitions, addons)
-    others = [*await _installed_rights(files, namespace, kinds), *declared_rights(hooks, kinds), *used]
-    own = own_rights(settings, namespace, installed, kinds)
-    notes = (*kinds.guessed, *_unstated(hooks, used))
+    installed_rights = await _installed_rights(files, namespace, kinds)
+    created = {name for right in installed_rights if right.resources == ("namespaces",) for name in right.names}
+    others = [*installed_rights, *_placed((*declared_rights(hooks, kinds), *used), created)]
+    own = _placed(own_rights(settings, namespace, installed, kinds), created)
+    notes = {*kinds.guessed, *_unstated(hooks, used)}
     return NeededRights(merge(own), merge(others), tuple(sorted(notes)))
+
+
+def _placed(rights: Iterable[Right], created: Collection[str]) -> Iterator[Right]:
+    """The rights; those in namespaces that releases create, where no Role can wait for them, count everywhere."""
+    return (replace(right, namespace="") if right.namespace in created else right for right in rights)
 
 
 def _unstated(hooks: Iterable[Hook], used: Iterable[Right]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Runs a hook once with a sandbox as its cluster, and records every request to it: those of kubectl and other clients
 that the hook starts, then those that carry out what it asks for.
 
-    run = await record_run(settings, hook, case)
+    run = await record_run(settings, hook, case, definitions)
     run.requests        # `GET /api/v1/namespaces/default/pods/web`, …
 
 The sandbox holds the objects that the hook is given. Only clients with its token are recorded.
@@ -40,11 +40,12 @@ class RecordedRun:
     wrong: Sequence[Difference]
 
 
-async def record_run(settings: HooksSettings, hook: Hook, case: Case) -> RecordedRun:
-    """Run a case of a hook. Raises BadInput if it is not clear what is meant, or an object cannot be."""
+async def record_run(settings: HooksSettings, hook: Hook, case: Case, definitions: Sequence[JSON] = ()) -> RecordedRun:
+    """Run a case of a hook, where also the kinds of these definitions are served. Raises BadInput if it is not clear
+    what is meant, or an object cannot be."""
     options = Options(token=secrets.token_urlsafe(), own_certificate=True)
     async with serving(options) as sandbox:
-        await _plant_given(sandbox, case.given.objects)
+        await _plant_given(sandbox, (*definitions, *case.given.objects))
         with TemporaryDirectory(prefix="hookrunner-recorded-") as directory:
             kubeconfig = Path(directory) / "kubeconfig"
             kubeconfig.touch(mode=0o600)

@@ -15,6 +15,9 @@ from typing import Any
 
 CONFIG = """
 configVersion: v1
+settings:
+  permissions:   # to adopt what another client has installed
+  - {apiGroups: [addons.x-k8s.io], resources: [coredns], verbs: [patch]}
 beforeHelm: 10
 kubernetes:
 - name: services

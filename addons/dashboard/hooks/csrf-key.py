@@ -15,6 +15,9 @@ NAMESPACE, SECRET, KEY = "kubernetes-dashboard", "kubernetes-dashboard-csrf", "p
 
 CONFIG = f"""
 configVersion: v1
+settings:
+  permissions:
+  - {{apiGroups: [""], resources: [secrets], verbs: [patch], resourceNames: [{SECRET}], namespaces: [{NAMESPACE}]}}
 kubernetes:
 - name: secrets
   group: keys

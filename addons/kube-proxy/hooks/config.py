@@ -17,6 +17,13 @@ from lib import block_yaml
 
 CONFIG = """
 configVersion: v1
+settings:
+  permissions:   # to adopt what kubeadm has installed
+  - {apiGroups: [addons.x-k8s.io], resources: [kubeproxies], verbs: [patch]}
+  - apiGroups: [rbac.authorization.k8s.io]
+    resources: [clusterrolebindings]
+    resourceNames: ["kubeadm:node-proxier"]
+    verbs: [get, delete]
 beforeHelm: 10
 afterHelm: 10
 kubernetes:

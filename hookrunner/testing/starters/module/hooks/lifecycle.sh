@@ -14,7 +14,11 @@ afterDeleteHelm: 10     # ... and last of all
 schedule:
 - name: hourly
   crontab: "0 * * * *"
-settings: {timeout: 1m}
+settings:
+  timeout: 1m
+  permissions:          # what `hookrunner rbac` grants for it; no rule can limit `create` to a name
+  - {apiGroups: [""], resources: [configmaps], verbs: [create]}
+  - {apiGroups: [""], resources: [configmaps], verbs: [get, update, delete], resourceNames: [hello-world-visits]}
 EOF
   exit 0
 fi
