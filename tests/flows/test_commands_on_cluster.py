@@ -43,6 +43,7 @@ OFFLINE = {
     "hook test": "runs cases without a cluster",
     "module lint": "reads files",
     "module test": "runs cases without a cluster",
+    "rbac": "computes rights from files",
     "new addon": "writes files",
     "new hook": "writes files",
     "new module": "writes files",
