@@ -11,7 +11,7 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-
 
 from dataclasses import dataclass, replace
 
-from hookrunner.model.rights import READS, Need, Right, merge
+from hookrunner.model.rights import READS, Reason, Right, merge
 from hookrunner.settings import Settings
 from hookrunner.settings.cloud_option_types import LIFECYCLE, NODE, ROUTE, SERVICE
 
@@ -65,7 +65,7 @@ def rights_of(settings: Settings) -> tuple[Right, ...]:
 
 def _to_right(row: CloudRight, settings: Settings) -> Right:
     lease = settings.leader_election
-    right = Right((row.group,), (row.resource,), row.verbs, needs=(Need(_MANAGER, row.why),))
+    right = Right((row.group,), (row.resource,), row.verbs, needs=(Reason(_MANAGER, row.why),))
     if not row.in_namespace:
         return right
     return replace(right, names=(lease.name,) if row.named else (), namespace=lease.namespace)

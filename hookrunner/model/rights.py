@@ -1,6 +1,6 @@
 """A right: a rule as in RBAC, where it counts, and who needs it for what.
 
-    right = Right(("apps",), ("deployments",), ("get", "patch"), namespace="web", needs=(Need("hook a.sh", "…"),))
+    right = Right(("apps",), ("deployments",), ("get", "patch"), namespace="web", needs=(Reason("hook a.sh", "…"),))
     right.covers(AccessRequest("patch", "apps", "deployments", "web", "front"))
     compact(merge(rights))      # no right twice, and as few rules as possible
 
@@ -23,7 +23,7 @@ VERBS = (*_ORDER, "approve", "attest", "bind", "escalate", "impersonate", "sign"
 """Those that Kubernetes itself asks for, and the one that stands for all."""
 
 
-class Need(NamedTuple):
+class Reason(NamedTuple):
     """Who needs a right, `hook pod-labels.sh`, and for what: `binding 'pods'`."""
 
     who: str
@@ -53,7 +53,7 @@ class Right:
     names: tuple[str, ...] = ()
     namespace: str = ""
     urls: tuple[str, ...] = ()
-    needs: tuple[Need, ...] = ()
+    needs: tuple[Reason, ...] = ()
 
     def covers(self, request: AccessRequest) -> bool:
         """Does the right allow this request?"""
@@ -112,8 +112,8 @@ def merge(rights: Iterable[Right]) -> tuple[Right, ...]:
     return tuple(_to_right(same, grants) for same in names.values())
 
 
-def _needs_by_grant(rights: Iterable[Right]) -> dict[_Grant, dict[Need, None]]:
-    grants: dict[_Grant, dict[Need, None]] = {}
+def _needs_by_grant(rights: Iterable[Right]) -> dict[_Grant, dict[Reason, None]]:
+    grants: dict[_Grant, dict[Reason, None]] = {}
     for right in rights:
         for grant in _grants_of(right):
             grants.setdefault(grant, {}).update(dict.fromkeys(right.needs))
@@ -127,8 +127,8 @@ def _grants_of(right: Right) -> Iterator[_Grant]:
         yield _Grant(right.namespace, group, resource, name, "", verb)
 
 
-def _without_covered(grants: dict[_Grant, dict[Need, None]]) -> dict[_Grant, dict[Need, None]]:
-    kept: dict[_Grant, dict[Need, None]] = {}
+def _without_covered(grants: dict[_Grant, dict[Reason, None]]) -> dict[_Grant, dict[Reason, None]]:
+    kept: dict[_Grant, dict[Reason, None]] = {}
     for grant, needs in grants.items():
         kept.setdefault(next(wider for wider in _widest_first(grant) if wider in grants), {}).update(needs)
     return kept
@@ -143,7 +143,7 @@ def _widest_first(grant: _Grant) -> Iterator[_Grant]:
     return (_Grant(place, group, resource, name, "", verb) for place, group, resource, name, verb in parts)
 
 
-def _to_right(same: list[_Grant], needs: dict[_Grant, dict[Need, None]]) -> Right:
+def _to_right(same: list[_Grant], needs: dict[_Grant, dict[Reason, None]]) -> Right:
     """Of grants that differ in verbs and names only, each verb with each name."""
     first = same[0]
     return Right(

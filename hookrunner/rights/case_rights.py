@@ -19,9 +19,9 @@ from hookrunner.errors import BadInput
 from hookrunner.kube.objects import rights_of
 from hookrunner.model.bindings import Hook
 from hookrunner.model.operations import ObjectOperation
-from hookrunner.model.rights import AccessRequest, Need, Right
+from hookrunner.model.rights import AccessRequest, Reason, Right
 from hookrunner.releases.manifest_objects import CRD
-from hookrunner.rights.hook_rights import need_of, stated_rights
+from hookrunner.rights.hook_rights import reason_of, stated_rights
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.rights.release_rights import Release, granted_rights
 from hookrunner.rights.request_lines import is_open_to_all, read_request
@@ -85,7 +85,7 @@ async def _record(
 def _rights_of(used: _Used, kinds: KindNames) -> Iterator[Right]:
     hook, operations = used.hook, used.run.result.carried_out
     kinds.learn(obj for obj in used.case.given.objects if obj["kind"] == CRD)
-    needs = (need_of(hook, f"test case '{used.case.name}'"),)
+    needs = (reason_of(hook, f"test case '{used.case.name}'"),)
     stated, bound = list(stated_rights(hook)), _bound_namespaces(hook)
     made = chain.from_iterable(_requests_of(operation, kinds) for operation in operations)
     for request in dict.fromkeys((*_recorded(used), *made)):
@@ -125,7 +125,7 @@ def _bound_namespaces(hook: Hook) -> tuple[str, ...]:
     return tuple(dict.fromkeys(namespace for binding in bindings for namespace in binding.namespaces))
 
 
-def _to_right(request: AccessRequest, needs: tuple[Need, ...], bound: tuple[str, ...]) -> tuple[Right, ...]:
+def _to_right(request: AccessRequest, needs: tuple[Reason, ...], bound: tuple[str, ...]) -> tuple[Right, ...]:
     if request.url:
         return (Right((), (), (request.verb,), urls=(request.url,), needs=needs),)
     right = Right((request.group,), (request.resource,), (request.verb,), needs=needs)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from hookrunner.model.bindings import Hook, Kubernetes
 from hookrunner.model.resources import Selection
-from hookrunner.model.rights import Need, Right
+from hookrunner.model.rights import Reason, Right
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.sources.monitors import selections
 
@@ -17,9 +17,9 @@ WATCH = ("list", "watch")
 _BY_NAME = "metadata.name="
 
 
-def need_of(hook: Hook, why: str) -> Need:
+def reason_of(hook: Hook, why: str) -> Reason:
     """What a hook needs something for."""
-    return Need(f"hook {hook.name}", why)
+    return Reason(f"hook {hook.name}", why)
 
 
 def declared_rights(hooks: Iterable[Hook], kinds: KindNames) -> Iterator[Right]:
@@ -28,13 +28,13 @@ def declared_rights(hooks: Iterable[Hook], kinds: KindNames) -> Iterator[Right]:
     for hook in hooks:
         yield from stated_rights(hook)
         for binding in hook.config.kubernetes:
-            need = need_of(hook, f"binding '{binding.name}'")
+            need = reason_of(hook, f"binding '{binding.name}'")
             yield from (replace(right, needs=(need,)) for right in _binding_rights(binding, kinds))
 
 
 def stated_rights(hook: Hook) -> Iterator[Right]:
     """What the hook states in its configuration."""
-    need = need_of(hook, "settings.permissions")
+    need = reason_of(hook, "settings.permissions")
     return (replace(right, needs=(need,)) for right in hook.config.settings.permissions or ())
 
 

@@ -24,7 +24,7 @@ from hookrunner.model.rights import Right, merge
 from hookrunner.modules import shelf
 from hookrunner.modules.offline import Configured, Offline, offline
 from hookrunner.rights.case_rights import used_rights
-from hookrunner.rights.hook_rights import declared_rights, need_of
+from hookrunner.rights.hook_rights import declared_rights, reason_of
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.rights.own_rights import Installed, own_rights
 from hookrunner.rights.package_rights import INSTANCE, addon_rights, module_rights
@@ -98,7 +98,7 @@ def _placed(rights: Iterable[Right], created: Collection[str]) -> Iterator[Right
 
 def _unstated(hooks: Iterable[Hook], used: Iterable[Right]) -> Iterator[str]:
     """What hooks use and do not state, though they state something."""
-    stating = {need_of(hook, "").who for hook in hooks if hook.config.settings.permissions is not None}
+    stating = {reason_of(hook, "").who for hook in hooks if hook.config.settings.permissions is not None}
     for right in merge(used):
         for need in right.needs:
             if need.who in stating:

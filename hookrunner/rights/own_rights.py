@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hookrunner.cloud.rights import rights_of
 from hookrunner.model.addons import Addon
 from hookrunner.model.bindings import Hook
-from hookrunner.model.rights import READS, Need, Right
+from hookrunner.model.rights import READS, Reason, Right
 from hookrunner.rights.hook_rights import WATCH
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.settings import Settings
@@ -125,5 +125,5 @@ def _configuration_rights(name: str, hooks: Sequence[Hook]) -> Iterator[Right]:
         yield Right(_CONFIGURATIONS, created, ("create",), needs=_need("webhooks of hooks"))
 
 
-def _need(why: str) -> tuple[Need, ...]:
-    return (Need("hookrunner", why),)
+def _need(why: str) -> tuple[Reason, ...]:
+    return (Reason("hookrunner", why),)

@@ -16,7 +16,7 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hookrunner.model.rights import ANY, Need, Right
+from hookrunner.model.rights import ANY, Reason, Right
 from hookrunner.releases.manifest_objects import CRD
 from hookrunner.rights.hook_rights import WATCH
 from hookrunner.rights.kind_names import KindNames
@@ -48,7 +48,7 @@ class Release:
 
     def needs(self, why: str, rights: Iterable[Right]) -> Iterator[Right]:
         """The same rights, needed for it."""
-        return (replace(right, needs=(Need(self.who, why),)) for right in rights)
+        return (replace(right, needs=(Reason(self.who, why),)) for right in rights)
 
 
 def release_rights(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import yaml
 
 from hookrunner.manifests.role_objects import Account, to_account, to_line, to_roles, to_rule, to_values
-from hookrunner.model.rights import Need, Right
+from hookrunner.model.rights import Reason, Right
 
 ACCOUNT = Account("hooks", "runner")
 PODS = Right(("",), ("pods", "pods/log"), ("get",))
@@ -43,7 +43,7 @@ def test_a_rule_is_a_line_of_yaml() -> None:
 
 
 def test_values_have_rules_by_namespace_with_their_reasons() -> None:
-    pods = replace(PODS, needs=(Need("hook a.sh", "binding 'pods'"), Need("hook a.sh", "settings.permissions")))
+    pods = replace(PODS, needs=(Reason("hook a.sh", "binding 'pods'"), Reason("hook a.sh", "settings.permissions")))
     text = to_values([LEASES, pods])
     assert "  # hook a.sh: binding 'pods'; settings.permissions\n  - {apiGroups:" in text
     assert yaml.safe_load(text) == {"rules": [to_rule(PODS)], "namespaces": {"kube-system": [to_rule(LEASES)]}}

@@ -1,9 +1,9 @@
 """Rules as in RBAC: what they cover, and how they are merged. Level: pure."""
 
-from hookrunner.model.rights import AccessRequest, Need, Right, compact, merge
+from hookrunner.model.rights import AccessRequest, Reason, Right, compact, merge
 from tests.tables import each
 
-LABELS, COPIES = Need("hook labels.sh", "binding 'pods'"), Need("hook copy.sh", "test case 'copies'")
+LABELS, COPIES = Reason("hook labels.sh", "binding 'pods'"), Reason("hook copy.sh", "test case 'copies'")
 
 
 @each(

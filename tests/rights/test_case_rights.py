@@ -11,7 +11,7 @@ import pytest
 from hookrunner.errors import BadInput
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.model.bindings import Hook
-from hookrunner.model.rights import Need, merge
+from hookrunner.model.rights import Reason, merge
 from hookrunner.rights.case_rights import used_rights
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.settings import HooksSettings
@@ -42,7 +42,7 @@ async def used(tmp_path: Path, script: str, given: Any = (), **config: Any) -> s
     settings = HooksSettings(tmp_path, tmp_dir=tmp_path, environ=path)
     rights = merge(await used_rights([hook(tmp_path, config)], settings, KindNames()))
     assert {right.names for right in rights} <= {()}
-    assert {right.needs for right in rights} <= {(Need("hook a.sh", "test case 'starts'"),)}
+    assert {right.needs for right in rights} <= {(Reason("hook a.sh", "test case 'starts'"),)}
     return {(right.namespace, *right.resources, *right.urls, " ".join(right.verbs)) for right in rights}
 
 

@@ -9,7 +9,7 @@ import pytest
 from hookrunner.errors import BadInput
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.model.bindings import Hook
-from hookrunner.model.rights import Need, Right
+from hookrunner.model.rights import Reason, Right
 from hookrunner.rights.hook_rights import declared_rights
 from hookrunner.rights.kind_names import KindNames
 from tests.fakes.objects import definition
@@ -82,9 +82,9 @@ def test_who_needs_it_is_the_hook_by_its_binding_or_its_permissions() -> None:
     stated = {"permissions": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"], "namespaces": ["a"]}]}
     declared = list(declared_rights([hook(settings=stated, kubernetes=[{"kind": "Pod", "name": "pods"}])], KindNames()))
     assert declared[0] == Right(
-        ("",), ("pods",), ("delete",), namespace="a", needs=(Need("hook a.sh", "settings.permissions"),)
+        ("",), ("pods",), ("delete",), namespace="a", needs=(Reason("hook a.sh", "settings.permissions"),)
     )
-    assert declared[1].needs == (Need("hook a.sh", "binding 'pods'"),)
+    assert declared[1].needs == (Reason("hook a.sh", "binding 'pods'"),)
 
 
 def test_a_guessed_kind_is_named() -> None:

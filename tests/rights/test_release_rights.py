@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hookrunner.model.rights import AccessRequest, Need, Right, merge
+from hookrunner.model.rights import AccessRequest, Reason, Right, merge
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.rights.release_rights import Release, health_rights, release_rights
 from kubetypes.json_values import JSON
@@ -37,8 +37,8 @@ def test_an_object_is_written_by_its_name_in_its_namespace() -> None:
         (("list", "watch"), (), ""),
     ]
     assert {right.needs[0] for right in rights} == {
-        Need("module web", "objects of its release"),
-        Need("module web", "drift of its objects"),
+        Reason("module web", "objects of its release"),
+        Reason("module web", "drift of its objects"),
     }
 
 
