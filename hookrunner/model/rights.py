@@ -69,7 +69,7 @@ class Right:
         )
 
     def in_namespaces(self, namespaces: Iterable[str]) -> "tuple[Right, ...]":
-        """The same right in each of these; everywhere if there are none."""
+        """The same right in each of these; everywhere without any."""
         return tuple(replace(self, namespace=namespace) for namespace in namespaces) or (replace(self, namespace=""),)
 
 

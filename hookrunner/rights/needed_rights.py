@@ -26,8 +26,8 @@ from hookrunner.modules.offline import Configured, Offline, offline
 from hookrunner.rights.case_rights import used_rights
 from hookrunner.rights.hook_rights import declared_rights, reason_of
 from hookrunner.rights.kind_names import KindNames
-from hookrunner.rights.own_rights import Installed, own_rights
-from hookrunner.rights.package_rights import INSTANCE, addon_rights, module_rights
+from hookrunner.rights.own_rights import Installation, own_rights
+from hookrunner.rights.package_rights import INSTANCE, ModuleCharts, addon_rights
 from hookrunner.settings import Settings
 from hookrunner.testing.addons.addon_bench import SourceOf, addon_bench
 from hookrunner.testing.bench import Bench, bench
@@ -82,7 +82,7 @@ async def find_needed_rights(files: Files, namespace: str) -> NeededRights:
         hooks = await _load_hooks(files, tools)
         used = await used_rights(hooks, settings.hooks, kinds)
     places = [module.traits.namespace or namespace for module in modules if module.chart]
-    installed = Installed(hooks, places, definitions, addons)
+    installed = Installation(hooks, places, definitions, addons)
     installed_rights = await _installed_rights(files, namespace, kinds)
     created = {name for right in installed_rights if right.resources == ("namespaces",) for name in right.names}
     others = [*installed_rights, *_placed((*declared_rights(hooks, kinds), *used), created)]
@@ -129,8 +129,9 @@ async def _installed_rights(files: Files, namespace: str, kinds: KindNames) -> l
     settings, rights = files.settings, list[Right]()
     if files.used:
         async with Renderer(RenderLimits.of(settings.modules)) as renderer:
+            charts = ModuleCharts(files.modules, namespace, settings.modules.extra_labels, renderer)
             for module in files.used:
-                rights += await module_rights(module, files.modules, settings, namespace, renderer, kinds)
+                rights += await charts.rights(module, kinds)
     if files.offer.addons:
         async with addon_bench(settings, files.offer, files.source_of) as built:
             for addon in files.offer.addons:

@@ -23,7 +23,7 @@ _RECORDS = (*READS, "create", "update", "delete")
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class Installation:
     """What hookrunner is to run: `hooks` are all, those of modules and addons too; `namespaces` are those of modules'
     releases, `definitions` those in their `crds/`."""
 
@@ -33,7 +33,7 @@ class Installed:
     addons: Sequence[Addon] = ()
 
 
-def own_rights(settings: Settings, namespace: str, installed: Installed, kinds: KindNames) -> Iterator[Right]:
+def own_rights(settings: Settings, namespace: str, installed: Installation, kinds: KindNames) -> Iterator[Right]:
     """The rights in a cluster where hookrunner runs in this namespace."""
     if settings.modules.on or settings.addons.on:
         yield from _module_rights(settings, namespace, installed)
@@ -44,7 +44,7 @@ def own_rights(settings: Settings, namespace: str, installed: Installed, kinds: 
         yield from rights_of(settings)
 
 
-def _module_rights(settings: Settings, namespace: str, installed: Installed) -> Iterator[Right]:
+def _module_rights(settings: Settings, namespace: str, installed: Installation) -> Iterator[Right]:
     modules = settings.modules
     config = _need("the ConfigMap that users edit")
     yield Right(("",), ("configmaps",), (*READS, "patch"), (modules.config_map,), namespace, needs=config)

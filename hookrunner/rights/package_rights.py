@@ -6,7 +6,7 @@ instance of another name in another namespace leads to the same. A module is ren
 configure.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -22,7 +22,6 @@ from hookrunner.packages.channels import is_kubernetes_in
 from hookrunner.releases.manifest_objects import CRD
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.rights.release_rights import Release, health_rights, release_rights
-from hookrunner.settings import Settings
 from hookrunner.testing.addons.addon_bench import AddonBench, BuiltInstance
 from hookrunner.testing.addons.addon_cases import read_cases
 from kubetypes.json_values import JSON
@@ -37,21 +36,28 @@ _Identity: TypeAlias = tuple[str, str, str, str]
 """apiVersion, kind, namespace and name of an object."""
 
 
-async def module_rights(
-    module: Module, modules: Offline, settings: Settings, namespace: str, renderer: Renderer, kinds: KindNames
-) -> list[Right]:
-    """The rights for a module's release, with the values that are configured. Raises BadInput if they are not
-    enough."""
-    if not module.chart:
-        return []
-    try:
-        labels = settings.modules.extra_labels
-        rendered = await renderer.render(modules.order(module.name, namespace, labels, stock_capabilities()))
-    except HookrunnerError as error:
-        advice = "name a file with its values, --config"
-        raise BadInput(f"module {module.name} cannot be rendered: {error}; {advice}") from None
-    release = Release(f"module {module.name}", module.traits.namespace or namespace)
-    return [*release_rights(rendered.objects, release, kinds, [hook.obj for hook in rendered.hooks])]
+@dataclass(frozen=True, slots=True)
+class ModuleCharts:
+    """The charts of modules with the values that are configured. `namespace` is that of releases whose module names
+    none, `labels` are those of every object."""
+
+    modules: Offline
+    namespace: str
+    labels: Mapping[str, str]
+    renderer: Renderer
+
+    async def rights(self, module: Module, kinds: KindNames) -> list[Right]:
+        """The rights for a module's release. Raises BadInput if the values are not enough to render it."""
+        if not module.chart:
+            return []
+        try:
+            order = self.modules.order(module.name, self.namespace, self.labels, stock_capabilities())
+            rendered = await self.renderer.render(order)
+        except HookrunnerError as error:
+            advice = "name a file with its values, --config"
+            raise BadInput(f"module {module.name} cannot be rendered: {error}; {advice}") from None
+        release = Release(f"module {module.name}", order.namespace)
+        return [*release_rights(rendered.objects, release, kinds, [hook.obj for hook in rendered.hooks])]
 
 
 async def addon_rights(addon: Addon, bench: AddonBench, kinds: KindNames) -> list[Right]:
@@ -89,7 +95,7 @@ class _Request:
 def _instances(addon: Addon) -> list[_Request]:
     """One that sets nothing, the example, and those of the test cases that expect no error."""
     examples = [default_instance(addon)]
-    with suppress(OSError):  # there is none
+    with suppress(OSError):  # an addon needs no example
         examples.append(example_instance(addon))
     cases = [_Request(case.instance, case.cluster) for case in read_cases([addon.directory]) if not case.error]
     return [*(_Request(instance.document) for instance in examples), *cases]

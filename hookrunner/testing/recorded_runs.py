@@ -45,7 +45,7 @@ async def record_run(settings: HooksSettings, hook: Hook, case: Case, definition
     what is meant, or an object cannot be."""
     options = Options(token=secrets.token_urlsafe(), own_certificate=True)
     async with serving(options) as sandbox:
-        await _plant_given(sandbox, (*definitions, *case.given.objects))
+        await _plant_objects(sandbox, (*definitions, *case.given.objects))
         with TemporaryDirectory(prefix="hookrunner-recorded-") as directory:
             kubeconfig = Path(directory) / "kubeconfig"
             kubeconfig.touch(mode=0o600)
@@ -56,7 +56,7 @@ async def record_run(settings: HooksSettings, hook: Hook, case: Case, definition
         return RecordedRun(result, tuple(sandbox.faults.requests), differences(expected, result))
 
 
-async def _plant_given(sandbox: Sandbox, objects: Sequence[JSON]) -> None:
+async def _plant_objects(sandbox: Sandbox, objects: Sequence[JSON]) -> None:
     """What no API server could have is left out: a case may give less of an object than it takes to be one."""
     for obj in sorted(objects, key=lambda obj: obj["kind"] != "CustomResourceDefinition"):
         with suppress(ObjectRefused):

@@ -10,7 +10,7 @@ from hookrunner.hooks.config.hook_config import parse
 from hookrunner.model.bindings import Hook
 from hookrunner.model.rights import merge
 from hookrunner.rights.kind_names import KindNames
-from hookrunner.rights.own_rights import Installed, own_rights
+from hookrunner.rights.own_rights import Installation, own_rights
 from hookrunner.settings import load
 from tests.fakes.chart import ROOT
 from tests.fakes.objects import definition
@@ -19,10 +19,10 @@ RULES = [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "oper
 MODULES = {"modules-dir": "modules"}
 
 
-NOTHING = Installed()
+NOTHING = Installation()
 
 
-def rights(flags: dict[str, str], installed: Installed = NOTHING) -> set[tuple[str, ...]]:
+def rights(flags: dict[str, str], installed: Installation = NOTHING) -> set[tuple[str, ...]]:
     """Namespace, resources, verbs, names."""
     found = merge(own_rights(load({"modules-dir": ":"} | flags, "hookrunner", {}), "ns", installed, KindNames()))
     return {
@@ -35,7 +35,7 @@ def hook(**config: Any) -> Hook:
 
 
 def test_hooks_alone_need_nothing_of_their_own() -> None:
-    assert rights({"hooks-dir": "hooks"}, Installed([hook(kubernetes=[{"kind": "Pod"}])])) == set()
+    assert rights({"hooks-dir": "hooks"}, Installation([hook(kubernetes=[{"kind": "Pod"}])])) == set()
 
 
 def test_modules_need_their_config_map_records_and_events() -> None:
@@ -60,12 +60,12 @@ def test_flags_name_other_objects() -> None:
 
 
 def test_records_are_in_each_namespace_of_releases() -> None:
-    more = rights(MODULES, Installed(namespaces=["ns", "web"])) - rights(MODULES)
+    more = rights(MODULES, Installation(namespaces=["ns", "web"])) - rights(MODULES)
     assert more == {("web", "secrets", "get list watch create update delete", "")}
 
 
 def test_definitions_are_changed_by_name() -> None:
-    more = rights(MODULES, Installed(definitions=[definition("example.com", "Thing", "v1")])) - rights(MODULES)
+    more = rights(MODULES, Installation(definitions=[definition("example.com", "Thing", "v1")])) - rights(MODULES)
     assert more == {
         ("", "customresourcedefinitions", "get update", "things.example.com"),
         ("", "customresourcedefinitions", "list watch create", ""),
@@ -75,7 +75,7 @@ def test_definitions_are_changed_by_name() -> None:
 
 def test_instances_are_written_in_the_namespaces_that_are_reconciled() -> None:
     flags = {"addons-dir": str(ROOT / "addons"), "addons": "coredns", "addon-namespaces": "kube-system,dns"}
-    offered = Installed(addons=find_addons([ROOT / "addons"], ["coredns"]).addons)
+    offered = Installation(addons=find_addons([ROOT / "addons"], ["coredns"]).addons)
     ours = {right for right in rights(flags, offered) if "coredns" in right[1] + right[3]}
     assert ours == {
         ("", "coredns", "list watch", ""),
@@ -88,7 +88,7 @@ def test_instances_are_written_in_the_namespaces_that_are_reconciled() -> None:
 
 
 def test_reviews_need_their_configurations_and_certificates() -> None:
-    found = rights({}, Installed([hook(kubernetesValidating=[{"name": "a.example.com", "rules": RULES}])]))
+    found = rights({}, Installation([hook(kubernetesValidating=[{"name": "a.example.com", "rules": RULES}])]))
     assert found == {
         ("", "validatingwebhookconfigurations", "get list watch update delete", "hookrunner-hooks"),
         ("", "mutatingwebhookconfigurations", "get list watch update delete", "hookrunner-hooks"),
@@ -101,7 +101,7 @@ def test_reviews_need_their_configurations_and_certificates() -> None:
 def test_a_conversion_may_change_the_definition_of_its_kind_alone() -> None:
     conversions = [{"fromVersion": "v1", "toVersion": "v2"}]
     up = {"name": "up", "crdName": "things.example.com", "conversions": conversions}
-    found = rights({}, Installed([hook(kubernetesCustomResourceConversion=[up])]))
+    found = rights({}, Installation([hook(kubernetesCustomResourceConversion=[up])]))
     assert {right for right in found if "definitions" in right[1]} == {
         ("", "customresourcedefinitions", "list watch", ""),
         ("", "customresourcedefinitions", "get update", "things.example.com"),
