@@ -41,7 +41,7 @@ metadata: {name: web-%s}
 """
 
 
-async def needed(tmp_path: Path, files: Mapping[str, str], flags: Mapping[str, str], config: str = "") -> NeededRights:
+async def needed(tmp_path: Path, files: Mapping[str, str], flags: dict[str, str], config: str = "") -> NeededRights:
     write_files(tmp_path, files)
     write_files(tmp_path, {"config.yaml": config})
     loaded = settings.load({"modules-dir": ":", "hooks-dir": ":"} | flags, "hookrunner", {"PATH": "/usr/bin:/bin"})
