@@ -125,3 +125,21 @@ async def test_a_name_that_no_addon_has_is_refused(tmp_path: Path) -> None:
     flags = {"addons-dir": str(tmp_path / "addons"), "addons": "wbe"}
     with pytest.raises(StartRefused, match="wbe"):
         await needed(tmp_path, {"addons/web/addon.yaml": ADDON}, flags)
+
+
+WRITER = """\
+#!/bin/sh
+case $1 in --config) echo '{"configVersion": "v1", "onStartup": 1, "settings": {"permissions": []}}'; exit;; esac
+echo '{"operation": "DeleteInBackground", "kind": "Pod", "namespace": "a", "name": "b"}' > "$KUBERNETES_PATCH_PATH"
+"""
+
+
+@pytest.mark.slow
+async def test_what_a_hook_uses_and_does_not_state_is_added_with_a_note(tmp_path: Path) -> None:
+    files = {"hooks/a.sh*": WRITER, "hooks/a.sh.test.yaml": "- {name: starts, when: {event: Startup}}\n"}
+    found = await needed(tmp_path, files, {"hooks-dir": str(tmp_path / "hooks")})
+    assert shown(found) == {("", "pods", "delete", "")}
+    assert found.notes == (
+        "hook a.sh does not state in settings.permissions what its test case 'starts' uses: "
+        '{apiGroups: [""], resources: [pods], verbs: [delete]}',
+    )
