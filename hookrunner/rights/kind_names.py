@@ -41,7 +41,7 @@ class KindNames:
 
     def find(self, api_version: str, kind: str) -> Resource:
         """The kind of a binding: kind, plural or short name in any case, its version or none. Raises BadInput for an
-        unknown one without a version: nothing tells its group."""
+        unknown one without a version, whose group cannot be known."""
         group = api_version.rpartition("/")[0]
         named = find_named(self._served, kind)
         if not api_version and named:

@@ -1,5 +1,5 @@
-"""`hookrunner rbac | kubectl apply -f -`, for all that ships: a real API server takes the objects in their order, and
-the account then has these rights and no others.
+"""`hookrunner rbac | kubectl apply -f -`, for the shipped hooks, modules and CoreDNS: a real API server takes the
+objects in their order, and the account then has these rights and no others.
 
 Level: control plane."""
 
@@ -16,6 +16,7 @@ FLAGS = (
     f"--hooks-dir={ROOT / 'hooks'}",
     f"--modules-dir={ROOT / 'modules'}",
     f"--addons-dir={ROOT / 'addons'}",
+    "--addons=coredns",
     "--addon-namespaces=kube-system",
     f"--service-account={ACCOUNT}",
 )
