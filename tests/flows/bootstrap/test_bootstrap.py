@@ -30,7 +30,7 @@ HOOKRUNNER = "/apis/apps/v1/namespaces/hookrunner/deployments/hookrunner"
 JOBS = "/apis/batch/v1/namespaces/hookrunner/jobs"
 MANAGER = "/apis/apps/v1/namespaces/kube-system/daemonsets/cloud-controller-manager"
 PROXY = "/apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy"
-RECORDS = "/api/v1/namespaces/hookrunner/secrets?fieldSelector=type%3Dhelm.sh/release.v1"
+RECORDS = "/api/v1/namespaces/hookrunner/secrets?labelSelector=owner%3Dhelm,name%21%3Dhookrunner"
 INSTANCES = "/apis/addons.x-k8s.io/v1alpha1/namespaces/kube-system"
 NODES = "/api/v1/nodes"
 
@@ -79,6 +79,11 @@ async def test_a_cluster_comes_up_from_nothing(there: PageWorld) -> None:
     make_ready(there, "control-plane-1")
     await there.follow("Network")
     await let_another_join(there)
+    assert releases(there) == {
+        "cloud-controller-manager": "deployed",
+        "coredns.kube-system.default": "deployed",
+        "kube-proxy.kube-system.default": "deployed",
+    }
     assert [await pod.end() for pod in (hookrunner, manager)] == [0, 0]
     assert [oops(pod.records()) for pod in (hookrunner, manager)] == [[], []]
     assert there.unfollowed() == set()
@@ -96,8 +101,17 @@ async def interrupt(there: PageWorld, hookrunner: PodProcess) -> None:
     there.cluster.stop_apiserver()
     before = len(hookrunner.records())
     hookrunner.start()
-    await until(lambda: hookrunner.records()[before:], "hookrunner has noticed")
+    await until(
+        lambda: "watch lost" in [record["msg"] for record in hookrunner.records()[before:]],
+        f"hookrunner has noticed\n{there.story()}",
+    )
     await asyncio.to_thread(there.cluster.start_apiserver)
+
+
+def releases(there: PageWorld) -> dict[str, str]:
+    """The state of each unit's newest revision."""
+    labels = [record["metadata"]["labels"] for record in there.items(RECORDS)]
+    return {own["name"]: own["status"] for own in sorted(labels, key=lambda own: int(own["version"]))}
 
 
 def phase(there: PageWorld, plural: str) -> str:
