@@ -15,8 +15,10 @@ import yaml
 
 from kubetypes.json_values import JSON
 from tests.controlplane.cluster import OwnCluster
+from tests.controlplane.kubeconfig import read_kubeconfig
 from tests.controlplane.processes import free_port
 from tests.controlplane.tools import find_tool
+from tests.faults.proxy import Proxy
 from tests.flows.bootstrap.pod_process import PodProcess
 from tests.flows.waiting import until, until_is
 from tests.pages import DOCS, Console, File, steps
@@ -27,9 +29,11 @@ INSIDE = re.compile(r"kubectl exec --namespace \S+ (\S+) -- hookrunner (.*)")
 
 @dataclass(eq=False)
 class PageWorld:
-    """`pods` are the processes by the names that `kubectl exec` gives them; `port` is hookrunner's."""
+    """`proxy` is the API server that Pods know, `pods` are the processes by the names that `kubectl exec` gives them,
+    `port` is hookrunner's."""
 
     cluster: OwnCluster
+    proxy: Proxy
     directory: Path
     port: int = field(default_factory=free_port)
     pods: dict[str, PodProcess] = field(default_factory=dict)
@@ -41,7 +45,7 @@ class PageWorld:
             if isinstance(step, File):
                 step.write(self.directory)
         values = yaml.safe_load((self.directory / "bootstrap.yaml").read_text())
-        host, port = self.cluster.url.removeprefix("https://").split(":")
+        host, port = self.proxy.url.removeprefix("https://").split(":")
         deploy = values["modules"]["config"]["cloudControllerManager"]["deploy"]
         for settings, own_port in ((values, self.port), (deploy, free_port())):
             assert set(settings["kubernetesEndpoint"]) == {"host", "port"}
@@ -61,7 +65,8 @@ class PageWorld:
     async def run(self, name: str, workload: str) -> PodProcess:
         """Start a workload's container as soon as the scheduler has put its Pod on a Node."""
         await until(lambda: self.nodes_of(workload), f"a Pod of {workload} is placed\n{self.story()}")
-        pod = self.pods[name] = PodProcess(self.cluster, workload, self.directory / f"p{len(self.pods)}")
+        ca, root = read_kubeconfig(self.proxy.kubeconfig).ca, self.directory / f"p{len(self.pods)}"
+        pod = self.pods[name] = PodProcess(self.cluster, workload, ca, root)
         pod.start()
         return pod
 

@@ -48,11 +48,13 @@ class Container:
 
 @dataclass(eq=False)
 class PodProcess:
-    """`workload` is the path of a Deployment, a DaemonSet or a Job in the API; `root` a directory that stays when the
-    process ends, as an emptyDir does when a container restarts. The API is asked at the first start only."""
+    """`workload` is the path of a Deployment, a DaemonSet or a Job in the API, `ca` a file: whom Pods trust; `root` a
+    directory that stays when the process ends, as an emptyDir does when a container restarts. The API is asked at the
+    first start only."""
 
     cluster: Cluster
     workload: str
+    ca: Path
     root: Path
     _container: Container | None = None
     _process: launcher.Program | subprocess.Popen[bytes] | None = None
@@ -155,7 +157,7 @@ class PodProcess:
         path = f"/api/v1/namespaces/{self._namespace()}/serviceaccounts/{account}/token"
         token = self.cluster.create(path, {"spec": {"expirationSeconds": 3600}})["status"]["token"]
         host, port = variables["KUBERNETES_SERVICE_HOST"], variables["KUBERNETES_SERVICE_PORT"]
-        return write_kubeconfig(self.root / "account", Access(f"https://{host}:{port}", self.cluster.ca, token))
+        return write_kubeconfig(self.root / "account", Access(f"https://{host}:{port}", self.ca, token))
 
     def _inside(self, text: str) -> str:
         return PATH.sub(rf"\1{self.root}/", text)

@@ -1,6 +1,6 @@
 """docs/bootstrap.md, command by command: an empty control plane whose Nodes are neither ready nor initialised, the
-chart by stock helm, KubeProxy, CoreDNS and the cloud controller manager, while hookrunner is killed and the API server
-ends.
+chart by stock helm, KubeProxy, CoreDNS and the cloud controller manager, while hookrunner is killed and Pods do not
+reach the API server for a moment.
 
 API server, controllers and scheduler are real. No kubelet runs: kwok reports Pods as ready where the scheduler has put
 them, and those of hookrunner, its Job and the cloud controller manager are processes with the words, variables, files
@@ -8,7 +8,6 @@ and account of their Pods. kubeadm, and a network of Pods, are what the test wri
 
 Level: control plane."""
 
-import asyncio
 import shutil
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
@@ -20,6 +19,7 @@ import pytest
 
 from tests.controlplane.cluster import OwnCluster
 from tests.fakes.chart import CHART
+from tests.faults.proxy import Proxy
 from tests.flows.bootstrap.fresh_cluster import NETWORK, UNINITIALIZED, fresh_cluster, node
 from tests.flows.bootstrap.page_world import PageWorld
 from tests.flows.bootstrap.pod_process import PodProcess
@@ -49,11 +49,12 @@ async def there(launcher: tuple[str, ...], whole_cluster: OwnCluster, tmp_path: 
     shutil.copytree(CHART, chart := tmp_path / "charts" / "hookrunner")
     # The test bed's API server does not know its own version.
     (chart / "Chart.yaml").write_text((chart / "Chart.yaml").read_text().replace("kubeVersion", "#"))
-    world = PageWorld(whole_cluster, tmp_path)
-    yield world
-    for pod in world.pods.values():
-        pod.kill()
-        print(pod.story())
+    async with Proxy(whole_cluster.access, tmp_path) as proxy:
+        world = PageWorld(whole_cluster, proxy, tmp_path)
+        yield world
+        for pod in world.pods.values():
+            pod.kill()
+            print(pod.story())
 
 
 async def test_a_cluster_comes_up_from_nothing(there: PageWorld) -> None:
@@ -95,17 +96,18 @@ async def run_job(there: PageWorld) -> PodProcess:
 
 
 async def interrupt(there: PageWorld, hookrunner: PodProcess) -> None:
-    """Kill hookrunner while it installs, and start it again while the API server is unavailable."""
+    """Kill hookrunner while it installs, and start it again while Pods do not reach the API server."""
     await until(lambda: there.items(RECORDS), f"the first record\n{there.story()}")
+    await there.proxy.refuse()
+    there.proxy.cut()
     await hookrunner.end(SIGKILL)
-    there.cluster.stop_apiserver()
     before = len(hookrunner.records())
     hookrunner.start()
     await until(
         lambda: "watch lost" in [record["msg"] for record in hookrunner.records()[before:]],
         f"hookrunner has noticed\n{there.story()}",
     )
-    await asyncio.to_thread(there.cluster.start_apiserver)
+    await there.proxy.accept()
 
 
 def releases(there: PageWorld) -> dict[str, str]:
