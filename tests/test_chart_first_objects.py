@@ -22,7 +22,7 @@ echo "$answer"
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """Where nothing takes time, and an object is to be created."""
+    """Variables of a Pod with one object to create, where a pause takes no time."""
     (programs := tmp_path / "bin").mkdir()
     for name, text in {"kubectl": KUBECTL, "sleep": "#!/bin/sh\n"}.items():
         (programs / name).write_text(text)
