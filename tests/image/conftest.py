@@ -10,9 +10,8 @@ import pytest
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.processes import free_port
 from tests.image.build import Image, store
+from tests.image.kubelet import with_account
 from tests.image.pod import Container, Pod
-
-ACCOUNT = "/run/secrets/kubernetes.io/serviceaccount"
 
 StartPod = Callable[[Container], Pod]
 
@@ -41,18 +40,8 @@ def in_cluster(container: Container, cluster: Cluster, namespace: str, directory
     """The container as in a Pod of the cluster, with an account that may do anything in it."""
     everything = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
     user = cluster.user("hookrunner", namespace, [everything], everywhere=True)
-    (account := directory / "account").mkdir()
-    files = {"token": user.token, "namespace": namespace, "ca.crt": cluster.ca.read_text()}
-    for name, text in files.items():
-        (account / name).write_text(text)
-    host, _, port = cluster.url.removeprefix("https://").partition(":")
-    environ = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "NAMESPACE": namespace}
-    directory.chmod(0o755)
-    return replace(
-        container,
-        environ={**environ, **container.environ},
-        mounts={ACCOUNT: account, **container.mounts},
-    )
+    named = replace(container, environ={"NAMESPACE": namespace, **container.environ})
+    return with_account(named, cluster, namespace, user.token, directory)
 
 
 def on_free_ports(container: Container) -> Container:

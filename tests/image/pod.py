@@ -22,7 +22,8 @@ SETPRIV = "/usr/bin/setpriv --clear-groups --inh-caps=-all --bounding-set=-all -
 @dataclass(frozen=True)
 class Container:
     """As in a Pod: `command` stands in place of the image's entry point and command, `user` is UID:GID, `mounts` are
-    paths in the container with files or directories of this machine, `memory` are directories that begin empty."""
+    paths in the container with files or directories of this machine, which it can only read, `memory` are directories
+    that begin empty."""
 
     image: Image
     command: tuple[str, ...] = ()
@@ -38,6 +39,7 @@ class Container:
         lines += [f"mount -t proc proc {root}/proc", f"mount --rbind /dev {root}/dev"]
         lines += [f"mount -t tmpfs -o mode=1777 tmpfs {root}{path}" for path in self.memory]
         lines += [f"mount --bind {shlex.quote(str(source))} {root}{path}" for path, source in self.mounts.items()]
+        lines += [f"mount -o remount,bind,ro {root}{path}" for path in self.mounts]
         lines += [f"mount -o remount,bind,ro {root}", f"exec {shlex.join(self._words())}"]
         return "\n".join(["set -e", *lines])
 
