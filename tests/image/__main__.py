@@ -28,9 +28,8 @@ def part_of(path: str) -> str:
 
 
 def main() -> None:
-    images = store()
     disk, pulled = Counter[str](), Counter[str]()
-    with tempfile.TemporaryDirectory() as scratch:
+    with store().in_use() as images, tempfile.TemporaryDirectory() as scratch:
         images.export(images.find(), layout := Path(scratch))
         blobs = layout / "blobs/sha256"
         index = json.loads((layout / "index.json").read_text())

@@ -6,6 +6,7 @@ cannot be pulled everywhere, so `mmdebstrap` makes one: Debian with the Python o
 inputs; a change of the program leaves the layers of the libraries as they are.
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests.controlplane.cache import BedUnavailable, cache_directory, locked, run
 
@@ -33,6 +34,8 @@ CMD ["python3"]
 """
 MOST_IMAGES = 100
 """A build leaves about ten, of its stages and layers."""
+OURS = ("localhost/hookrunner:", "localhost/user:")
+"""How names of images begin that belong to one state of a checkout, or to one test."""
 UNITS = {"B": 0.0, "KB": 0.001, "MB": 1.0, "GB": 1000.0}
 TRUST = ("/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt")
 """A machine may have a package index of its own, with a certificate of its own. Builds use both and keep neither."""
@@ -68,18 +71,31 @@ def input_key() -> str:
 
 
 class Store:
-    """Images below a directory, kept by buildah. Whichever process uses it, one does at a time."""
+    """Images below a directory, kept by buildah. Several processes may use it at the same time (`in_use`); buildah runs
+    for one of them at a time."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
 
+    @contextmanager
+    def in_use(self) -> Iterator["Store"]:
+        """While images are built and unpacked. The last of those who use it at the same time unmounts what they have
+        unpacked; if they were killed, the next to begin does. Raises `BedUnavailable`."""
+        with (self._directory / "users").open("a") as users:
+            self._tidy(users)
+            fcntl.flock(users, fcntl.LOCK_SH)
+            try:
+                yield self
+            finally:
+                fcntl.flock(users, fcntl.LOCK_UN)
+                self._tidy(users)
+
     def find(self) -> Image:
         """The image of this checkout; one that is not there takes a minute. Raises `BedUnavailable`."""
-        name = f"localhost/hookrunner:{input_key()}"
+        name = _name()
         with self._opened():
             if name not in self._names():
-                self._drop_old()
                 base = os.environ.get(GIVEN) or self._find_base()
                 self._build(name, ROOT, "--build-arg", f"PYTHON_IMAGE={base}")
             return self._unpack(name)
@@ -89,12 +105,6 @@ class Store:
         with self._opened():
             self._build(f"localhost/{name}", context)
             return self._unpack(f"localhost/{name}")
-
-    def remove(self, image: Image) -> None:
-        """Remove it and its unpacked files."""
-        with self._opened():
-            self._run("rm", _container(image.name))
-            self._run("rmi", image.name)
 
     def export(self, image: Image, layout: Path) -> None:
         """Write it as registries keep it, https://github.com/opencontainers/image-spec/blob/main/image-layout.md."""
@@ -135,16 +145,23 @@ class Store:
                 self._run("bud", "--tag", MADE, scratch)
         return MADE
 
-    def _drop_old(self) -> None:
-        """Layers of earlier builds stay, for the next one to use, until there are many."""
-        self._run("rm", "--all")
-        names = self._names()
-        if len(names) > MOST_IMAGES:
-            self._run("rmi", "--all", "--force")
-            names = []
-        for name in names:
-            if name.startswith("localhost/hookrunner:"):
-                self._run("rmi", name)
+    def _tidy(self, users: IO[str]) -> None:
+        """Unless it is in use: unmount all, and remove all images but that of this checkout. Layers of earlier builds
+        stay, for the next one to use, until there are many."""
+        with self._opened():
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            self._run("rm", "--all")
+            names = self._names()
+            if len(names) > MOST_IMAGES:
+                self._run("rmi", "--all", "--force")
+            elif old := [name for name in names if name.startswith(OURS) and name != _name()]:
+                self._run("rmi", *old)
+            if (home := self._directory / "store" / "overlay").is_mount():  # buildah mounts it on itself
+                run(["umount", str(home)], why=f"{home} cannot be unmounted")
+            fcntl.flock(users, fcntl.LOCK_UN)
 
     def _unpack(self, name: str) -> Image:
         container = _container(name)
@@ -157,6 +174,10 @@ class Store:
 def store() -> Store:
     """That of this machine."""
     return Store(cache_directory() / "image")
+
+
+def _name() -> str:
+    return f"localhost/hookrunner:{input_key()}"
 
 
 def _container(name: str) -> str:

@@ -17,9 +17,10 @@ StartPod = Callable[[Container], Pod]
 
 
 @pytest.fixture(scope="session")
-def built_image() -> Image:
+def built_image() -> Iterator[Image]:
     """Built from the Dockerfile, unless it is the one that was built last."""
-    return store().find()
+    with store().in_use() as images:
+        yield images.find()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ Level: image."""
 import asyncio
 import json
 import secrets
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from signal import SIGTERM
@@ -38,13 +37,11 @@ STARTS = {
 
 
 @pytest.fixture(scope="module")
-def dropped(built_image: Image, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
+def dropped(built_image: Image, tmp_path_factory: pytest.TempPathFactory) -> Image:
     """A user's image: hooks on the built one."""
     directory = tmp_path_factory.mktemp("image")
     write_files(directory, {"hooks/answer.sh*": HOOK, "Dockerfile": f"FROM {built_image.name}\nCOPY hooks /hooks\n"})
-    image = store().build(f"user:{secrets.token_hex(4)}", directory)
-    yield image
-    store().remove(image)
+    return store().build(f"user:{secrets.token_hex(4)}", directory)
 
 
 def maps(cluster: Cluster, namespace: str) -> set[str]:
