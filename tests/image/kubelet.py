@@ -66,7 +66,8 @@ class Node:
         """A volume with a ConfigMap, as a directory."""
         asked = volume["configMap"]
         words = ("get", "configmap", asked["name"], "--namespace", pod["metadata"]["namespace"], "--output=json")
-        (directory := self.directory / volume["name"]).mkdir()
+        directory = self.directory / str(volume["name"])
+        directory.mkdir()
         for name, text in json.loads(self.cluster.kubectl(*words))["data"].items():
             (file := directory / name).write_text(text)
             file.chmod(asked["defaultMode"])
