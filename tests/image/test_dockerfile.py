@@ -104,6 +104,15 @@ def test_a_users_image_copies_existing_files_of_ours() -> None:
     )
 
 
+def test_pages_install_the_tag_that_they_build() -> None:
+    """Without one, docker makes `latest`, and the chart pulls its own version."""
+    pages = [(ROOT / "docs" / name).read_text().replace("\\\n", " ") for name in ("quickstart.md", "chart.md")]
+    built = [tag for page in pages for tag in re.findall(r"docker build -t registry\S*/hookrunner(\S*) ", page)]
+    given = [line for page in pages for line in re.findall(r"helm install .*image\.repository=.*", page)]
+    assert (built, len(given)) == ([":mine"], 2)
+    assert [line for line in given if "image.tag=mine" not in line] == []
+
+
 def test_what_users_of_the_predecessors_paste_names_what_the_image_has() -> None:
     page = (ROOT / "docs" / "migration.md").read_text()
     made = " ".join(text for word, text in INSTRUCTIONS if word in ("COPY", "RUN"))
