@@ -53,6 +53,13 @@ def test_kubectl_comes_out_of_the_image_that_the_argument_names(built_image: Ima
     assert (stage.root / "kubectl").read_text() == "#!/bin/sh\n"
 
 
+def test_the_parts_list_is_written_beside_the_image(built_image: Image) -> None:
+    base = built_image.config["Labels"]["org.opencontainers.image.base.name"]
+    beside = store().build("user:sbom", ROOT, "--target=sbom", f"--build-arg=PYTHON_IMAGE={base}")
+    inside = built_image.root / "usr/local/share/hookrunner"
+    assert (beside.root / "hookrunner.cdx.json").read_bytes() == (inside / "hookrunner.cdx.json").read_bytes()
+
+
 def test_labels_state_version_and_base(built_image: Image) -> None:
     labels = built_image.config["Labels"]
     assert labels["org.opencontainers.image.version"] == __version__

@@ -63,6 +63,10 @@ def test_tini_starts_the_program() -> None:
     assert last("CMD") == '["start"]'
 
 
+def test_health_is_left_to_the_probes_of_kubernetes() -> None:
+    assert "HEALTHCHECK" not in [word for word, _ in INSTRUCTIONS]
+
+
 def test_the_predecessors_names_addons_and_providers_are_there() -> None:
     text = " ".join(text for _, text in INSTRUCTIONS)
     names = [
