@@ -30,7 +30,7 @@ if [ "$1" = --config ]; then
   exit
 fi
 grep -q '"asked"' "$BINDING_CONTEXT_PATH" || exit 0
-sleep 1 # the Pod is told to end meanwhile
+sleep 1 # the Pod is sent SIGTERM meanwhile
 kubectl create configmap "of-$(id -u)" >/tmp/answer || exit
 kubectl create secret generic mine 2>&1 | grep -q forbidden || exit
 touch /hooks/x 2>/dev/null || kubectl create configmap answer
