@@ -8,6 +8,7 @@ from functools import partial
 from hookrunner.background import Background
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import Applier, HookExecutor, InlineRuns, ValuesStore
+from hookrunner.engine.resident_status import export_residents
 from hookrunner.engine.reviews.review_runs import ReviewRuns
 from hookrunner.engine.reviews.reviewer import HookReviewer, ReviewDeclarations
 from hookrunner.engine.run_gate import RunGate
@@ -55,7 +56,7 @@ class Parts:
 class Assembly:
     """An engine that has not started yet, the views of it, and the reviews that it answers. `activator` and
     `inline_runs` are for modules, whose hooks also run outside of queues; `executor` reports which runs changed
-    values."""
+    values; `processes` have to be closed."""
 
     engine: Engine
     activator: BindingActivator
@@ -64,6 +65,7 @@ class Assembly:
     queues: Queues
     status: Status
     declared: ReviewDeclarations
+    processes: HookProcesses
     start: Callable[[], None]
 
 
@@ -86,6 +88,7 @@ def assemble_engine(
     engine = Engine(runs, activator, queues, gate, parts.background)
     status = Status(engine, queues, (monitors, kube.patcher.outage), (executor, runs), clock)
     status.export(metrics)
+    export_residents(metrics, processes)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     metrics.background_failing.from_function(lambda: (((name,), 1.0) for name in set(parts.background.failing())))
     reviews = ReviewRuns(executor, gate, metrics, settings.webhooks.concurrency)
@@ -95,4 +98,4 @@ def assemble_engine(
         engine.start(hooks.hooks, monitors, schedules)
         parts.background.keep("outages", partial(retry_after, kube.patcher.outage, queues, clock))
 
-    return Assembly(engine, activator, executor, InlineRuns(executor, gate), queues, status, declared, start)
+    return Assembly(engine, activator, executor, InlineRuns(executor, gate), queues, status, declared, processes, start)

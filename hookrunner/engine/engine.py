@@ -202,6 +202,7 @@ class Engine:
         self._activator.deactivate(hook)
         self._queues.forget(hook.name)
         self._gate.unregister(hook.name)
+        self._runs.retire(hook)
 
     async def enable(self, hook: Hook, queue: Queue, task: Task) -> Outcome:
         """Start the monitors of a hook and enqueue their Synchronizations, or arm its crontabs."""

@@ -111,7 +111,8 @@ class Applier:
 
 class HookExecutor:
     """Runs hooks and carries out their answers. `running` are the runs of this moment and when they began, `deadlines`
-    bound those of modules that are being deleted. `values` is None without modules."""
+    bound those of modules that are being deleted, `processes` are those of the hooks. `values` is None without
+    modules."""
 
     def __init__(
         self,
@@ -128,7 +129,7 @@ class HookExecutor:
         self.run_metrics = run_metrics
         self._values = values
         self._changes = asyncio.Queue[ValuesChanged]()
-        self._processes = processes
+        self.processes = processes
         self._applier = applier
         self._clock = run_metrics.clock
         self._numbers = itertools.count()
@@ -173,6 +174,10 @@ class HookExecutor:
         self.deadlines.forget(module)
         self._applier.forget_module(module)
 
+    def retire(self, hook: Hook) -> None:
+        """The hook is removed: end the processes that are kept for it, when they have answered."""
+        self.processes.retire(hook)
+
     async def changes(self) -> AsyncIterator[ValuesChanged]:
         """Every run that changed values; runs until cancelled. For one reader."""
         while True:
@@ -186,7 +191,7 @@ class HookExecutor:
                 snapshots = self._gate.read_snapshots(order)
                 values = self._values.files(hook.module) if self._values and hook.module else None
                 async with self.deadlines.bound(order):
-                    result = await self._processes.run(hook, order.contexts, snapshots, options, values)
+                    result = await self.processes.run(hook, order.contexts, snapshots, options, values)
         except ExitedBadly as failure:
             if not options.dry_run:
                 await self._carry_out_despite_failure(failure)

@@ -289,7 +289,8 @@ class Queue:
         """For how long a task has been running, or what it waits for."""
         if task is not self.running:
             return _awaited(task, now)
-        text = f":running for {brief_duration(now - self._began)}"
+        reported = f":{task.progress.text}" if task.progress.text else ""
+        text = f":running for {brief_duration(now - self._began)}{reported}"
         module = task.order.unit if isinstance(task.order, UnitTask) else None
         hooks = [
             f"{order.label} for {brief_duration(now - began)}" for order, began in inline if order.module == module

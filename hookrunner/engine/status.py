@@ -13,6 +13,7 @@ from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.engine.hook_needs import endless_runs, failing_hooks
 from hookrunner.engine.queues import Clock
+from hookrunner.engine.resident_status import resident_trouble
 from hookrunner.engine.workers import QueueRuns, Queues
 from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
@@ -83,18 +84,21 @@ class Status:
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """Ready when what the start has put into `main` is done, and every binding has seen its objects. Shown, and no
-        reason to be unready: what a module waits for, and watches that are lost after their first list until the API
-        server answers again. No restart would help, and the last state is good enough for hooks."""
+        reason to be unready: what a module waits for, resident hooks that cannot be started, and watches that are lost
+        after their first list until the API server answers again. No restart would help, and the last state is good
+        enough for hooks."""
         ours = any(
             monitor.obstacle and not _is_of_module(self._engine.hooks.get(monitor.id.hook))
             for monitor in self._monitors
         )
         tasks = [task.order for queue in self._queues for task in queue]
         waiting = sum(_starts(order) and not _is_of_module(self._engine.hooks.get(order.hook)) for order in tasks)
+        residents = resident_trouble(self._executor.processes)
         return {
             "startup": (not waiting, f"{waiting} tasks of the start are not done; see `queue main`" if waiting else ""),
             "watches": (not ours, "; ".join(map(str, self._unseen()))),
             "tasks": (True, self._dropped()),
+            **({"residents": (True, residents)} if residents is not None else {}),
         }
 
     def needs(self) -> Iterator[UserNeed]:

@@ -203,6 +203,10 @@ class QueueRuns:
             case EnableKubernetesBindings() | EnableScheduleBindings():
                 return await bindings.enable(hook, queue, task)
 
+    def retire(self, hook: Hook) -> None:
+        """The hook is removed: nothing of it is kept."""
+        self._executor.retire(hook)
+
     async def _run_hook(self, hook: Hook, order: HookRun, queue: Queue, task: Task) -> Outcome:
         outcome = await self._run(hook, order, task) if order.contexts else self._skip_silent_synchronization(order)
         if isinstance(outcome, Done | Dropped) and queue.holds(task):
@@ -229,13 +233,15 @@ class QueueRuns:
         labels = (order.label, order.binding, *order.owner)
         self._metrics.event_latency_seconds.observe(began - task.queued_at, "started", *labels)
         with log.bound(**order.fields, queue=order.queue, task=order.name):
+            options = RunOptions(attempt=task.failures + 1, progress=task.progress)
             try:
-                await self._executor.run(hook, order, task.previous_attempt, RunOptions(attempt=task.failures + 1))
+                await self._executor.run(hook, order, task.previous_attempt, options)
             except (HookFailed, PatchFailed) as error:
                 return self._on_failure(hook, order, task, error)
             else:
                 return Done()
             finally:
+                task.progress.text = ""
                 self._metrics.event_latency_seconds.observe(self._clock() - began, "done", *labels)
 
     def _on_failure(self, hook: Hook, order: HookRun, task: Task, error: HookrunnerError) -> Outcome:

@@ -1,7 +1,7 @@
 """Runs hooks, each by the carrier that its configuration asks for. A carrier brings a run to the hook and its answer
 back; nothing else in the program knows which one it was."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from hookrunner.hooks.file_carrier import FileCarrier
@@ -9,6 +9,7 @@ from hookrunner.hooks.workspace import keep, make_remover
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, Snapshots
 from hookrunner.model.hook_runs import DEFAULT_OPTIONS, Run, RunOptions, RunResult, Values
+from hookrunner.model.status import ResidentDump
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog, LineSink
 from hookrunner.settings import HooksSettings
@@ -25,12 +26,28 @@ class Carrier(Protocol):
         """
 
 
+class KeepingCarrier(Carrier, Protocol):
+    """A carrier that keeps processes from one run to the next."""
+
+    def states(self) -> Iterator[tuple[Hook, ResidentDump]]:
+        """What is shown of the processes of each hook."""
+
+    def retire(self, hook: Hook) -> None:
+        """The hook is removed: end its processes when they have answered."""
+
+    async def close(self) -> None:
+        """End all processes. Runs are asked to end soon."""
+
+
 class HookProcesses:
     """Runs hooks with the settings that all of them share."""
 
     def __init__(self, settings: HooksSettings, children: Children) -> None:
         self._proxy_json = settings.proxy_json
+        self._settings = settings
+        self._children = children
         self._files = FileCarrier(settings, children, keep if settings.keep_tmp_files else make_remover())
+        self._lines: KeepingCarrier | None = None
 
     async def run(
         self,
@@ -48,5 +65,27 @@ class HookProcesses:
         """As `Carrier.carry`, by the carrier of the hook."""
         return await self._carrier_of(run.hook).carry(run, sink)
 
+    def residents(self) -> "Iterator[tuple[Hook, ResidentDump]]":
+        """What is shown of the processes of each resident hook."""
+        return self._lines.states() if self._lines else iter(())
+
+    def retire(self, hook: Hook) -> None:
+        """The hook is removed: end what is kept for it, when its runs have ended."""
+        if self._lines:
+            self._lines.retire(hook)
+
+    async def close(self) -> None:
+        """End what is kept for hooks. Runs that are under way are asked to end soon."""
+        if self._lines:
+            await self._lines.close()
+
     def _carrier_of(self, hook: Hook) -> Carrier:
-        return self._files
+        return self._line_carrier() if hook.config.settings.resident else self._files
+
+    def _line_carrier(self) -> KeepingCarrier:
+        """Made for the first resident hook: most programs have none, and start without the import."""
+        if self._lines is None:
+            from hookrunner.hooks.resident.line_carrier import LineCarrier
+
+            self._lines = LineCarrier(self._settings, self._children, self._files)
+        return self._lines

@@ -40,6 +40,7 @@ from hookrunner.metrics.series import (
 )
 
 _BINDING = ("hook", "binding", "queue")
+_HOOK = ("hook",)
 _RESOURCE = ("gvr", "namespace")
 _ACTIONS = (0, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _FILTERS = (0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -173,6 +174,31 @@ class Metrics(ModuleMetrics, AddonMetrics, CloudMetrics):
         "{}filter_errors_total", ("hook", "binding"), "Objects that the filter failed on.", optional=MODULE
     )
     hook_processes = gauge("{}hook_processes", (), "Hook processes that run now.")
+    hook_process_restarts = counter(
+        "{}hook_process_restarts_total",
+        ("hook", "reason"),
+        "Ends of a resident hook's processes: `failed` before a hello or in a run, or replaced because of `runs`,"
+        " `memory`, `file`, or because the hook `asked`.",
+        optional=MODULE,
+    )
+    hook_process_age_seconds = gauge(
+        "{}hook_process_age_seconds", _HOOK, "Age of the oldest process of a resident hook.", optional=MODULE
+    )
+    hook_process_memory_bytes = gauge(
+        "{}hook_process_memory_bytes", _HOOK, "Memory (RSS) of all processes of a resident hook.", optional=MODULE
+    )
+    hook_process_places = gauge(
+        "{}hook_process_places", _HOOK, "Runs that the processes of a resident hook can have at once.", optional=MODULE
+    )
+    hook_process_places_in_use = gauge(
+        "{}hook_process_places_in_use", _HOOK, "Runs that they have now.", optional=MODULE
+    )
+    hook_process_crash_loop = gauge(
+        "{}hook_process_crash_loop",
+        _HOOK,
+        "1 while the processes of a resident hook have ended five times in a row without an answer.",
+        optional=MODULE,
+    )
     background_crashes = counter(
         "{}background_crashes_total", ("task",), "Unexpected ends of tasks that were started again: please report."
     )

@@ -64,6 +64,19 @@ OnFailure = Literal["retry", "park"]
 
 
 @dataclass(frozen=True, slots=True)
+class Resident:
+    """How the processes of a resident hook are kept: at most `workers`, each until it was `idle` for so many seconds
+    (0: it stays), has had `max_runs` runs, or holds `max_memory` bytes (0: no limit). `fallback`: a run gets a process
+    of its own if none can be started that stays."""
+
+    workers: int = 1
+    idle: float = 300.0
+    max_runs: int = 10_000
+    max_memory: int = 0
+    fallback: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class HookSettings:
     """Rate limit, timeout and failure handling of a hook's runs. Durations are seconds.
 
@@ -80,6 +93,7 @@ class HookSettings:
     on_dry_run: Literal["run", "skip"] = "run"
     on_review_patches: Literal["apply", "refuse"] = "apply"
     permissions: tuple[Right, ...] | None = None
+    resident: Resident | None = None
 
 
 @dataclass(frozen=True, slots=True)

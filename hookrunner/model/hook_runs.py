@@ -35,15 +35,24 @@ class Values:
     instance: InstanceInput | None = None
 
 
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come, in the hook's words."""
+
+    text: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How to run a hook. `kill_after`: seconds from SIGTERM to SIGKILL, None for those of all processes. `dry_run`:
-    carry out nothing of the answer. `timeout`: seconds, None for the hook's own. `attempt` counts from 1."""
+    carry out nothing of the answer. `timeout`: seconds, None for the hook's own. `attempt` counts from 1. `progress` is
+    where a hook's report of its progress is noted."""
 
     kill_after: float | None = None
     dry_run: bool = False
     timeout: float | None = None
     attempt: int = 1
+    progress: Progress | None = None
 
 
 DEFAULT_OPTIONS = RunOptions()

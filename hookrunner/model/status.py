@@ -35,6 +35,22 @@ class QueueDump:
 
 
 @dataclass(frozen=True, slots=True)
+class ResidentDump:
+    """The processes of a resident hook. `age` is that of the oldest in seconds, `memory` that of all in bytes; they
+    have `in_use` of `places` runs. `restarts` are counted by their reasons. `trouble` is why none can be started, empty
+    if one can; `in_crash_loop` says that they have ended several times in a row without an answer."""
+
+    processes: int
+    age: float
+    memory: int
+    in_use: int
+    places: int
+    restarts: Mapping[str, int]
+    trouble: str
+    in_crash_loop: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SnapshotDump:
     """The snapshot of one binding. `operations` is the JSON object with `sinceStart` and `sinceLastExecution`."""
 

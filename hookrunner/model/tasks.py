@@ -12,6 +12,7 @@ from typing import ClassVar, Literal, TypeAlias
 from hookrunner.model.bindings import MAIN, BindingType, fields_of, label_of, owner_of
 from hookrunner.model.contexts import Context, collapsed
 from hookrunner.model.events import FilterBroke
+from hookrunner.model.hook_runs import Progress
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import PreviousAttempt
 from hookrunner.model.units import is_unit_of_addon
@@ -239,7 +240,7 @@ class Task:
     `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of
     other lanes need not wait for it meanwhile. `is_rate_limited` says that it waits for its hook's rate limit.
     `waits_for` is what it misses: a snapshot, or values. `previous_attempt` are the
-    object operations of the attempt before.
+    object operations of the attempt before; `progress` is what the hook reports of the present one.
     """
 
     order: Order
@@ -253,6 +254,7 @@ class Task:
     is_rate_limited: bool = False
     waits_for: str = ""
     previous_attempt: PreviousAttempt = field(default_factory=list)
+    progress: Progress = field(default_factory=Progress)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     id: int = field(default_factory=itertools.count(1).__next__)
 

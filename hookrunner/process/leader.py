@@ -19,6 +19,8 @@ from pathlib import Path
 from hookrunner import log
 
 _log = log.get(__name__)
+_TICK = 1.0 / os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,30 @@ def _wait4(pid: int) -> WaitStatus:
         _log.error("the exit status of a process was taken by other code", pid=pid)
         return WaitStatus(None, resource.struct_rusage((0,) * 16))
     return WaitStatus(os.waitstatus_to_exitcode(status), resources)
+
+
+class ProcessUsage:
+    """What a running process has used so far, proc_pid_stat(5): reads are 10 µs. Where there is no /proc, and after its
+    end, all are 0."""
+
+    def __init__(self, pid: int) -> None:
+        try:
+            self._file = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+        except OSError:
+            self._file = -1
+
+    def read(self) -> tuple[float, float, int]:
+        """Seconds of user and of system CPU time, and bytes of memory (RSS)."""
+        try:
+            fields = os.pread(self._file, 1024, 0).rpartition(b")")[2].split()
+        except OSError:
+            return 0.0, 0.0, 0
+        return int(fields[11]) * _TICK, int(fields[12]) * _TICK, int(fields[21]) * _PAGE
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
 
 @dataclass(frozen=True, slots=True)

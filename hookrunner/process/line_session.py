@@ -17,11 +17,16 @@ from typing import Generic, Self, TypeVar
 
 from hookrunner.errors import HookFailed
 from hookrunner.process.child import Exit
+from hookrunner.process.output import OutputPipe
 
 T = TypeVar("T")
 
 LEAVING = 5.0
 """Seconds that a program has to finish after the end of its requests."""
+
+
+_CLOSED = 0.5
+"""Seconds from a closed pipe to the end of its process, which is how most are closed."""
 
 
 class BadLine(Exception):
@@ -40,12 +45,25 @@ class LineRules(Generic[T]):
     waits: bool = False
 
 
+class _Requests(asyncio.BaseProtocol):
+    """Notices that the process has closed its end."""
+
+    def __init__(self) -> None:
+        self.closed: Callable[[str], None] | None = None
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self.closed:
+            self.closed("requests")
+
+
 class LineSession(Generic[T]):
     """One process from its start to its end, and its open requests. A chunk sink for what it answers."""
 
     def __init__(self, rules: LineRules[T], requests: int, writer: asyncio.WriteTransport) -> None:
         self.requests = requests
+        self._is_released = False
         self.reason = "it ended by itself"
+        self.end: Exit | None = None
         self.is_taking = True
         self.has_answered = False
         self._rules = rules
@@ -54,6 +72,8 @@ class LineSession(Generic[T]):
         self._overdue: set[str] = set()
         self._partial = bytearray()
         self._over = asyncio.Event()
+        self._answers: OutputPipe | None = None
+        self._has_ended = self._is_closed = False
 
     @classmethod
     async def open(cls, rules: LineRules[T]) -> Self:
@@ -61,18 +81,40 @@ class LineSession(Generic[T]):
         the process reads from."""
         read_end, write_end = os.pipe()
         connect = asyncio.get_running_loop().connect_write_pipe
-        writer, _ = await connect(asyncio.BaseProtocol, os.fdopen(write_end, "wb", buffering=0))
-        return cls(rules, read_end, writer)
+        writer, protocol = await connect(_Requests, os.fdopen(write_end, "wb", buffering=0))
+        session = cls(rules, read_end, writer)
+        protocol.closed = session.note_closed
+        return session
+
+    def read_from(self, descriptor: int) -> None:
+        """Read answers from a descriptor, which becomes the session's, instead of by `take`."""
+        self._answers = OutputPipe(descriptor, self, self._over.set)
+
+    def close(self) -> None:
+        """Close a session whose process could not be started."""
+        self._close_requests()
+        self.release()
+
+    def release(self) -> None:
+        """The process has its end of the requests: from now on it shows if it closes it."""
+        if not self._is_released:
+            self._is_released = True
+            os.close(self.requests)
+
+    def note_closed(self, which: str) -> None:
+        """The process has closed one of its ends. Mostly because it ends; one that goes on is ended."""
+        if self.is_alive and not self._is_closed:
+            asyncio.get_running_loop().call_later(_CLOSED, self.give_up, f"it closed its {which}")
 
     async def run(self, process: Coroutine[None, None, Exit]) -> None:
         """Run the process until it ends, or the session is given up. Cancelled, it gives it time to leave. `reason`
-        says afterwards how it ended."""
+        says afterwards why it ended, `end` how if it did so by itself."""
         running = asyncio.create_task(self._note_end(process))
         over = asyncio.create_task(self._over.wait())
         try:
             await asyncio.wait({running, over}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            self._writer.close()
+            self._close_requests()
             await asyncio.wait({running}, timeout=LEAVING if self.is_alive else 0)
             raise
         finally:
@@ -82,12 +124,14 @@ class LineSession(Generic[T]):
             try:
                 await asyncio.wait({running})
             finally:
-                self._writer.close()
-                os.close(self.requests)
+                self._close_requests()
+                self._close_answers()
+                self.release()
+                self._has_ended = True
                 self._refuse_all()
 
     def send(self, request_id: str, text: bytes) -> asyncio.Future[T]:
-        """Write a request, a line without its end, and return what will be answered to it."""
+        """Write a request, a line without its end, and return what will be answered to it. Only while it is taking."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._open[request_id] = answer
         self.tell(text)
@@ -106,12 +150,12 @@ class LineSession(Generic[T]):
     def finish(self) -> None:
         """Take no more requests; the process may finish the open ones."""
         self.is_taking = False
-        self._writer.close()
+        self._close_requests()
         asyncio.get_running_loop().call_later(LEAVING, self._over.set)
 
     def give_up(self, reason: str) -> bool:
         """End the process: nothing that it writes from now on can be trusted. False, as `take` returns."""
-        if self.is_alive:
+        if self.is_alive and not self._has_ended:
             self.is_taking, self.reason = False, reason
             self._over.set()
             if not self._rules.waits:
@@ -131,11 +175,24 @@ class LineSession(Generic[T]):
 
     def flush(self) -> None:
         """Half a line is no answer."""
+        if self._answers and self._answers.eof.is_set():
+            self.note_closed("answers")
 
     @property
     def is_alive(self) -> bool:
         """Has nothing happened that must end the process?"""
         return not self._over.is_set()
+
+    def _close_answers(self) -> None:
+        """Take what it has written before its end."""
+        if self._answers:
+            self._answers.drain()
+            self._is_closed = True
+            self._answers.close()
+
+    def _close_requests(self) -> None:
+        self._is_closed = True
+        self._writer.close()
 
     def _answer(self, line: bytes) -> bool:
         if not line.strip():
@@ -170,8 +227,8 @@ class LineSession(Generic[T]):
 
     async def _note_end(self, process: Coroutine[None, None, Exit]) -> None:
         try:
-            end = await process
+            self.end = await process
         except HookFailed as error:
             self.reason = str(error)
         else:
-            self.reason = self.reason if not self.is_alive else str(end)
+            self.reason = self.reason if not self.is_alive else str(self.end)

@@ -21,9 +21,10 @@ from hookrunner.model.bindings import (
     HookConfig,
     HookSettings,
     Kubernetes,
+    Resident,
     Schedule,
 )
-from hookrunner.options import duration
+from hookrunner.options import duration, size
 from hookrunner.shapes import MOST_PROBLEMS, Problem, check
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
@@ -105,6 +106,19 @@ def _settings(raw: JSON) -> HookSettings:
         on_dry_run=raw.get("onDryRun", "run"),
         on_review_patches=raw.get("onReviewPatches", "apply"),
         permissions=permissions.read_permissions(raw["permissions"]) if "permissions" in raw else None,
+        resident=_resident(raw.get("resident", False)),
+    )
+
+
+def _resident(raw: JSON) -> Resident | None:
+    if isinstance(raw, bool):
+        return Resident() if raw else None
+    return Resident(
+        workers=int(raw.get("workers", 1)),
+        idle=max(0.0, duration(raw.get("idle", "5m"))),
+        max_runs=int(raw.get("maxRuns", 10_000)),
+        max_memory=size(raw.get("maxMemory", "0")),
+        fallback=raw.get("fallback", False),
     )
 
 

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hookrunner import cron
 from hookrunner.errors import BadCrontab
 from hookrunner.hooks.config import permissions, selectors
-from hookrunner.hooks.config.schema import V1_OF, HookKind
+from hookrunner.hooks.config.schema import RESIDENT, V1_OF, HookKind
 from hookrunner.model.bindings import HookConfig
 from hookrunner.model.reviews import webhook_name
-from hookrunner.options import duration
+from hookrunner.options import duration, size
 from hookrunner.shapes import Problem, check, suggestion
 from kubetypes.json_values import JSON
 
@@ -79,6 +79,25 @@ def _settings(settings: JSON) -> Iterator[Problem]:
             yield Problem(f"settings.{key}", "is invalid: not a duration; write one such as 30s or 1m30s", text)
     for index, rule in enumerate(settings.get("permissions", [])):
         yield from permissions.problems(f"settings.permissions[{index}]", rule)
+    yield from _resident(settings.get("resident", False))
+
+
+def _resident(value: JSON) -> Iterator[Problem]:
+    """The settings of a resident hook: true, false or a table."""
+    path = "settings.resident"
+    if isinstance(value, bool):
+        return
+    if not isinstance(value, dict):
+        yield Problem(path, "must be true, false or an object; write `resident: true` or {workers: 2}", value)
+        return
+    wrong = list(check(value, RESIDENT, path))
+    yield from wrong
+    sound = _sound(path, value, wrong)
+    for key, read, advice in (("idle", duration, "5m, or 0 to stay"), ("maxMemory", size, "512Mi, or 0 for no limit")):
+        try:
+            read(sound.get(key, "0"))
+        except ValueError:
+            yield Problem(f"{path}.{key}", f"is invalid; write one such as {advice}", sound[key])
 
 
 def schedule(path: str, item: JSON) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """What a hook may answer to `--config`: one table per object, and the keys that only one kind of hook has.
 
 A key that is missing here is refused. Ours alone are `schedule[].timezone`,
-`settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches,permissions}` and
+`settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches,permissions,resident}` and
 `kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked in `rules.py`,
 `selectors.py` and, for v0, `hook_config.py`.
 """
@@ -13,7 +13,7 @@ from enum import Enum
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.rights import VERBS
-from hookrunner.shapes import FLAG, INTEGER, TEXT, TEXTS, Integer, Many, Shape, Table, Text
+from hookrunner.shapes import ANY_VALUE, FLAG, INTEGER, TEXT, TEXTS, Integer, Many, Shape, Table, Text
 from kubetypes.json_values import JSON
 
 NAMES = Many(TEXT)
@@ -74,8 +74,20 @@ SETTINGS = Table(
         "onDryRun": Text(("run", "skip")),
         "onReviewPatches": Text(("apply", "refuse")),
         "permissions": Many(PERMISSION, at_least=0),
+        "resident": ANY_VALUE,
     }
 )
+
+RESIDENT = Table(
+    {
+        "workers": Integer(low=1, high=64),
+        "idle": TEXT,
+        "maxRuns": Integer(low=1),
+        "maxMemory": TEXT,
+        "fallback": FLAG,
+    }
+)
+"""The settings of a resident hook, which may also be just `true`."""
 
 SCHEDULE = Table(
     {
