@@ -1,0 +1,137 @@
+"""What a run gives a hook and what its answer means, for every carrier: one set of cases (carriers/runs.json) and one
+hook that does what they say (carriers/actor.py).
+
+Level: pure."""
+
+import json
+import re
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import HookFailed
+from hookrunner.hooks.config.hook_config import parse
+from hookrunner.hooks.config.schema import HookKind
+from hookrunner.hooks.hook_process import HookProcesses
+from hookrunner.model.bindings import Hook
+from hookrunner.model.contexts import Context, ContextType, Entry, Include
+from hookrunner.model.hook_runs import ExitedBadly, InstanceInput, Run, Values
+from hookrunner.model.operations import Answer
+from hookrunner.model.resources import ObjectKey
+from hookrunner.process.child import Patience
+from hookrunner.process.children import Children
+from hookrunner.process.output import HookLog
+from hookrunner.settings import HooksSettings
+from tests.contract.golden import plain
+
+HERE = Path(__file__).parent / "carriers"
+CARRIERS: dict[str, dict[str, Any]] = {"files": {}, "lines": {"resident": True}}
+"""The settings that choose each carrier."""
+CASES = json.loads((HERE / "runs.json").read_text())
+MODULES = {"plain": "", "global": "global", "module": "m", "addon": "coredns.kube-system.default", "validating": ""}
+KINDS = {"global": HookKind.GLOBAL, "module": HookKind.MODULE, "addon": HookKind.MODULE}
+SCHEDULE = Context("pods", ContextType.SCHEDULE, includes=(Include("pods", 0),))
+REVIEW = Context("a.b.c", ContextType.VALIDATING, extra={"review": {"request": {"uid": "1"}}})
+
+
+class World:
+    """A hook that acts as a case says, and what its runs gave."""
+
+    def __init__(self, directory: Path, processes: HookProcesses, case: Any, settings: dict[str, Any]) -> None:
+        self.case = case
+        self.path = directory / "hook.py"
+        shutil.copy(HERE / "actor.py", self.path)
+        settings = {"onStartup": 1, "settings": {**case.get("settings", {}), **settings}}
+        script = {"config": settings, "runs": filled(case["runs"])}
+        Path(f"{self.path}.script.json").write_text(json.dumps(script))
+        kind = case.get("kind", "plain")
+        config = json.dumps({"configVersion": "v1", **settings}).encode()
+        self.hook = Hook("hook.py", self.path, parse("h", config, KINDS.get(kind, HookKind.PLAIN)), MODULES[kind])
+        self.context = REVIEW if kind == "validating" else SCHEDULE
+        instance = InstanceInput(b'{"kind": "CoreDNS"}', "/package") if kind == "addon" else None
+        self.values = Values(b'{"m": 1}', b'{"m": 2}', instance) if self.hook.module else None
+        self.snapshot = [Entry(ObjectKey("ns", "Pod", "a"), b'{"kind": "Pod"}', None)] * case.get("snapshot", 1)
+        self.processes = processes
+
+    async def run(self, number: int) -> Any:
+        """What the answer asks for; None if the run failed as it should."""
+        run = Run(self.hook, [self.context], {0: self.snapshot}, values=self.values)
+        message = self._of("fails", number, "")
+        if not message:
+            return shown((await self.processes.carry(run, HookLog())).answer)
+        with pytest.raises(HookFailed, match=message) as failed:
+            await self.processes.carry(run, HookLog())
+        if "despite" in self.case:
+            assert isinstance(failed.value, ExitedBadly)
+            assert [operation.verb for operation in failed.value.operations] == self._of("despite", number, [])
+        return None
+
+    def expected(self, number: int) -> Any:
+        return filled(self._of("gives", number, None))
+
+    def seen(self) -> list[Any]:
+        return [json.loads(line) for line in Path(f"{self.path}.seen").read_text().splitlines()]
+
+    def _of(self, key: str, number: int, default: Any) -> Any:
+        values = self.case.get(key, [])
+        return values[number] if number < len(values) else default
+
+
+def shown(value: Answer) -> Any:
+    """An answer without what has its default."""
+    document = plain(value)
+    if value.conversion:
+        document["conversion"] = {"objects": [text.decode() for text in value.conversion.objects]}
+    return json.loads(json.dumps(document))
+
+
+def filled(value: Any) -> Any:
+    """`<N>` stands for a text of so many characters."""
+    return json.loads(re.sub("<([0-9]+)>", lambda found: "x" * int(found[1]), json.dumps(value)))
+
+
+@pytest.fixture
+async def processes(tmp_path: Path) -> AsyncIterator[HookProcesses]:
+    settings = HooksSettings(directory=tmp_path, tmp_dir=tmp_path / "tmp", environ={"PATH": "/usr/bin:/bin"})
+    children = Children(Patience(kill=0.5, linger=0.05))
+    processes = HookProcesses(settings, children)
+    yield processes
+    await processes.close()
+    assert len(children) == 0
+
+
+@pytest.fixture
+def records(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is logged of hooks' output: level, message, stream."""
+    records: list[str] = []
+    monkeypatch.setattr("hookrunner.process.output._log", Records(records))
+    return records
+
+
+class Records:
+    """A log that remembers."""
+
+    def __init__(self, records: list[str]) -> None:
+        self._records = records
+
+    def log(self, level: str, message: str, **fields: object) -> None:
+        self._records.append(f"{level} {message} {fields['output']}")
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"].replace(" ", "-"))
+async def test_a_run(tmp_path: Path, processes: HookProcesses, records: list[str], case: Any, carrier: str) -> None:
+    world = World(tmp_path, processes, case, CARRIERS[carrier])
+    for number in range(len(case["runs"])):
+        records.clear()
+        assert await world.run(number) == world.expected(number)
+        if "logs" in case:
+            assert sorted(records) == sorted(case["logs"][number])
+    sees = case.get("sees")
+    if sees == "snapshot":
+        assert len(world.seen()[0]["contexts"][0]["snapshots"]["pods"]) == case["snapshot"]
+    elif sees:
+        assert world.seen() == sees

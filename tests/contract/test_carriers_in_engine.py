@@ -1,0 +1,89 @@
+"""What the engine makes of runs, for every carrier: order, retries, rate limits, failures, what is carried out
+(carriers/engine.json).
+
+Level: sandbox."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrunner.jq.program import Jq
+from hookrunner.kube.client import Client
+from tests.contract.test_carriers import CARRIERS, HERE
+from tests.engine.conftest import Bench, bench, client, jq
+from tests.fakes.cluster import until
+from tests.fakes.objects import config_map
+
+__all__ = ["bench", "client", "jq"]
+
+CASES = json.loads((HERE / "engine.json").read_text())
+
+
+def write_hook(path: Path, hook: Any, settings: dict[str, Any]) -> None:
+    shutil.copy(HERE / "actor.py", path)
+    config = {**hook["config"], "settings": {**hook["config"].get("settings", {}), **settings}}
+    path.with_name(path.name + ".script.json").write_text(json.dumps({"config": config, "runs": hook["runs"]}))
+
+
+def described(context: Any) -> str:
+    """`Event Added x`, or the binding of a context without a type."""
+    name = context.get("object", {}).get("metadata", {}).get("name", "")
+    return " ".join(filter(None, (context.get("type", context["binding"]), context.get("watchEvent"), name)))
+
+
+class Story:
+    """A case in a running engine."""
+
+    def __init__(self, bench: Bench, case: Any) -> None:
+        self.bench = bench
+        self.case = case
+
+    def seen(self, hook: str) -> list[list[str]]:
+        path = self.bench.directory / "hooks" / f"{hook}.seen"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [list(map(described, json.loads(line)["contexts"])) for line in lines]
+
+    async def check(self, expected: Any) -> None:
+        """Wait for the runs, and compare them and what waits in the queues."""
+        await until(lambda: all(len(self.seen(hook)) >= len(runs) for hook, runs in expected["seen"].items()))
+        await self.bench.idle()
+        assert {hook: self.seen(hook) for hook in expected["seen"]} == expected["seen"]
+        shown = self.bench.shown()
+        assert [text[: len(begin)] for text, begin in zip(shown, expected["shown"], strict=True)] == expected["shown"]
+
+    async def retry(self) -> None:
+        """Let every task be due."""
+        for queue in self.bench.queues:
+            for task in queue:
+                task.due = 0.0
+        self.bench.queues.wake()
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"].replace(" ", "-"))
+async def test_a_story(bench: Bench, jq: Jq, client: Client, case: Any, carrier: str) -> None:
+    for name, hook in case["hooks"].items():
+        write_hook(bench.directory / "hooks" / name, hook, CARRIERS[carrier])
+    story = Story(bench, case)
+    await bench.start(jq, client)
+    if names := case.get("then"):
+        first = {hook: runs[:1] for hook, runs in case["seen"].items()}
+        await story.check({"seen": first, "shown": case["shown"]})
+        for name in names:
+            bench.cluster.put(config_map(name))
+    await story.check(case)
+    if again := case.get("again"):
+        await story.retry()
+        await story.check(again)
+    if order := case.get("order"):
+        directory = bench.directory / "hooks"
+        assert sorted(order, key=lambda name: (directory / f"{name}.seen").stat().st_mtime_ns) == order
+    lines = bench.metrics.exposition().decode().splitlines()
+    assert [line for line in case.get("metrics", ()) if line not in lines] == []
+    measured = bench.hook_metrics.exposition().decode().splitlines()
+    assert [line for line in case.get("hookMetrics", ()) if line not in measured] == []
+    assert len(bench.api.asked("POST")) == case.get("posts", 0)
+    await bench.executor.processes.close()
