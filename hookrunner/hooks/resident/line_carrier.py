@@ -17,7 +17,7 @@ from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks.file_carrier import FileCarrier
 from hookrunner.hooks.resident.messages import LARGEST, Message, file_line, run_line, whole_body
 from hookrunner.hooks.resident.resident_process import KILL_AFTER, ResidentProcess
-from hookrunner.hooks.resident.worker_pool import WorkerPool
+from hookrunner.hooks.resident.worker_pool import RESTARTS, WorkerPool
 from hookrunner.hooks.run_documents import encode_run, to_answer
 from hookrunner.model.bindings import Hook, Resident
 from hookrunner.model.hook_runs import Run, RunResult
@@ -27,6 +27,7 @@ from hookrunner.process.child import Command
 from hookrunner.process.children import Children
 from hookrunner.process.line_session import BadLine
 from hookrunner.process.output import HookLog, LineSink
+from hookrunner.process.spawn import why_not_startable
 from hookrunner.safe_files import create_file
 from hookrunner.settings import HooksSettings
 
@@ -95,7 +96,7 @@ class LineCarrier:
             settings = hook.config.settings.resident or Resident()
             command = _command(self._settings, hook)
             start = _Start(hook, command, self._children, HookLog(self._settings.proxy_json))
-            pool = self._pools[hook.name] = WorkerPool(hook, settings, start)
+            pool = self._pools[hook.name] = WorkerPool(hook, settings, start, RESTARTS)
         return pool
 
     async def _ask(self, process: ResidentProcess, run: Run, sink: LineSink) -> Message:
@@ -136,6 +137,9 @@ class _Start:
         self._sink = sink
 
     async def __call__(self) -> ResidentProcess:
+        path = self._hook.path
+        if not self._hook.prefix and (reason := why_not_startable(path)):
+            raise HookFailed(f"cannot start {path}: {reason}")
         with log.bound(**self._hook.fields):
             return await ResidentProcess.start(self._hook.name, self._command, self._children, self._sink)
 

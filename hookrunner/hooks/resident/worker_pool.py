@@ -40,7 +40,7 @@ Start = Callable[[], Awaitable[ResidentProcess]]
 class WorkerPool:
     """Keeps the processes of a hook. `start` makes one that has said hello."""
 
-    def __init__(self, hook: Hook, settings: Resident, start: Start, pauses: Pauses = RESTARTS) -> None:
+    def __init__(self, hook: Hook, settings: Resident, start: Start, pauses: Pauses) -> None:
         self.hook = hook
         self.restarts = Counter[str]()
         self._settings = settings
