@@ -8,7 +8,7 @@ import orjson
 
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import SETTINGS
-from hookrunner.model.bindings import Change, HookConfig, HookSettings, Kubernetes, Schedule
+from hookrunner.model.bindings import Change, HookConfig, HookSettings, Kubernetes, Resident, Schedule
 from hookrunner.shapes import Text
 from tests.tables import each
 
@@ -89,6 +89,13 @@ def test_labels_of_namespaces_make_their_names_meaningless() -> None:
         ({"onFailure": "park", "maxAttempts": 3}, HookSettings(on_failure="park", max_attempts=3)),
         ({"onDryRun": "skip"}, HookSettings(on_dry_run="skip")),
         ({"onReviewPatches": "refuse"}, HookSettings(on_review_patches="refuse")),
+        ({"resident": True}, HookSettings(resident=Resident())),
+        ({"resident": False}, HookSettings()),
+        ({"resident": {}}, HookSettings(resident=Resident())),
+        (
+            {"resident": {"workers": 2, "idle": "0", "maxRuns": 5, "maxMemory": "1Gi", "fallback": True}},
+            HookSettings(resident=Resident(2, 0.0, 5, 1 << 30, True)),
+        ),
     ],
 )
 def test_each_setting_may_stand_alone(raw: dict[str, Any], settings: HookSettings) -> None:
