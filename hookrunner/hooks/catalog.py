@@ -37,8 +37,8 @@ class Catalog:
     problems: tuple[BadHookConfig, ...] = ()
 
 
-class _Silence:
-    """What a hook prints on `--config` is its answer, not something to log."""
+class Silence:
+    """Takes what is not to be logged: what a hook prints on `--config` is its answer."""
 
     def line(self, stream: OutputStream, text: str) -> None: ...
 
@@ -115,7 +115,7 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
         keep_stdout=2 * _KEPT,
     )
     try:
-        end = await children.run(command, _Silence())
+        end = await children.run(command, Silence())
     except HookFailed as error:
         raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {error}"]) from error
     printed, answer = [*_quote_output(end)], _excerpt(end.stdout)

@@ -31,7 +31,7 @@ def _table(errors: str, warnings: str, infos: str) -> dict[str, Severity]:
 CODES = _table(
     errors="refused",
     warnings="""
-        not-executable not-found compiled-hook writable shebang crlf bom key-twice
+        resident not-executable not-found compiled-hook writable shebang crlf bom key-twice
         first-only object-unguarded synchronization-ignored handler-missing handler-unknown
         patches-refused blocks-itself never-asked condition-wrong
         binding-unused filter-noisy queue-unused cron-never cron-busy whole-cluster kind-unserved permissions-missing

@@ -23,9 +23,10 @@ from hookrunner.linting.context_checks import check_contexts
 from hookrunner.linting.file_checks import check_file, check_keys, check_skipped, check_writers
 from hookrunner.linting.findings import Finding, Remark, without_ignored
 from hookrunner.linting.hook_source import Source
+from hookrunner.linting.resident_checks import check_resident
 from hookrunner.linting.served_kinds import check_kinds
 from hookrunner.linting.webhook_checks import check_webhooks
-from hookrunner.model.bindings import HookConfig
+from hookrunner.model.bindings import Hook, HookConfig
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
 
@@ -82,26 +83,27 @@ class Linter:
         hooks = [one for one in found if isinstance(one, HookFile)]
         alone = replace(self.settings, directory=top, environ=without_cluster(self.settings.environ))
         asked = await catalog.ask(hooks, alone, self.children, self.jq)
-        configs = {hook.name: hook.config for hook in asked.hooks}
+        loaded = {hook.name: hook for hook in asked.hooks}
         problems = {problem.hook: problem for problem in asked.problems}
         by_hook = await asyncio.gather(
-            *(self._lint_hook(shown[one.path], one, configs.get(one.name), problems.get(one.name)) for one in hooks)
+            *(self._lint_hook(shown[one.path], one, loaded.get(one.name), problems.get(one.name)) for one in hooks)
         )
         open_to_all = await asyncio.to_thread(lambda: list(check_writers(path)))
         findings = [*(finding for of_hook in by_hook for finding in of_hook), *_skipped(found, shown), *open_to_all]
         return Linted(len(hooks), tuple(findings))
 
     async def _lint_hook(
-        self, shown: str, hook: HookFile, config: HookConfig | None, problem: BadHookConfig | None
+        self, shown: str, file: HookFile, hook: Hook | None, problem: BadHookConfig | None
     ) -> list[Finding]:
-        source = _read(hook.path)
+        source = _read(file.path)
         if source is None:
             return [
-                Finding(shown, 1, 1, "refused", str(problem or f"'{hook.path}' cannot be read; chmod +r {hook.path}"))
+                Finding(shown, 1, 1, "refused", str(problem or f"'{file.path}' cannot be read; chmod +r {file.path}"))
             ]
         remarks = [*check_file(source), *check_keys(source), *(_refused(source, problem) if problem else ())]
-        if config:
-            remarks += await self._check_declarations(source, config)
+        if hook:
+            remarks += await self._check_declarations(source, hook.config)
+            remarks += await check_resident(source, hook, self.settings, self.children)
         return _placed(shown, source, remarks)
 
     async def _check_declarations(self, source: Source, config: HookConfig) -> list[Remark]:

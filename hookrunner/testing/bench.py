@@ -202,11 +202,13 @@ async def bench(settings: HooksSettings, timeout: float = 30.0, kubeconfig: str 
     environ = with_kubeconfig(settings.environ, kubeconfig) if kubeconfig else without_cluster(settings.environ)
     children = Children(Patience(kill=KILL_AFTER, tidy=True))
     with TemporaryDirectory(prefix="hookrunner-bench-") as directory:
+        settings = replace(settings, tmp_dir=Path(directory), environ=environ)
+        processes = HookProcesses(settings, children)
         async with Jq() as jq:
             try:
-                settings = replace(settings, tmp_dir=Path(directory), environ=environ)
-                yield Bench(settings, children, HookProcesses(settings, children), jq, timeout)
+                yield Bench(settings, children, processes, jq, timeout)
             finally:
+                await processes.close()
                 await children.stop(grace=0.0)
 
 

@@ -95,7 +95,7 @@ class LineCarrier:
                 pool.retire()
             settings = hook.config.settings.resident or Resident()
             command = _command(self._settings, hook)
-            start = _Start(hook, command, self._children, HookLog(self._settings.proxy_json))
+            start = Start(hook, command, self._children, HookLog(self._settings.proxy_json))
             pool = self._pools[hook.name] = WorkerPool(hook, settings, start, RESTARTS)
         return pool
 
@@ -127,7 +127,17 @@ class LineCarrier:
             Path(path).unlink(missing_ok=True)
 
 
-class _Start:
+async def find_problem(settings: HooksSettings, hook: Hook, children: Children, sink: LineSink) -> str:
+    """Start a process of the hook, exchange hellos and end it: what is wrong with that, empty if nothing. It gets no
+    run: that might change something."""
+    try:
+        process = await Start(hook, _command(settings, hook), children, sink)()
+    except HookFailed as error:
+        return str(error)
+    return await process.end()
+
+
+class Start:
     """Starts a process of a hook."""
 
     def __init__(self, hook: Hook, command: Command, children: Children, sink: LineSink) -> None:

@@ -32,7 +32,7 @@ from hookrunner.model.hook_runs import ExitedBadly, Run
 from hookrunner.process.child import Child, Command
 from hookrunner.process.children import Children
 from hookrunner.process.leader import ProcessUsage
-from hookrunner.process.line_session import BadLine, LineRules, LineSession
+from hookrunner.process.line_session import LEAVING, BadLine, LineRules, LineSession
 from hookrunner.process.output import LineSink, OutputStream
 
 HELLO_WITHIN = 10.0
@@ -161,11 +161,17 @@ class ResidentProcess:
         """Let it end: no more requests come. It may finish what it has."""
         self._session.finish()
 
-    async def end(self) -> None:
-        """End it, and wait for that: the end of its requests; SIGTERM, SIGKILL if it does not go."""
-        if self.task:
-            self._session.finish()
-            await asyncio.wait({self.task})
+    async def end(self) -> str:
+        """End it, and wait for that: the end of its requests; SIGTERM, SIGKILL if it does not go. Returns how it ended
+        if that was not as it should be, else an empty text."""
+        if self.task is None:
+            return ""
+        self._session.finish()
+        await asyncio.wait({self.task})
+        end = self._session.end
+        if end is None:
+            return f"it did not end within {LEAVING:g} s of the end of its requests"
+        return "" if end.ok else f"at the end of its requests it ended with {self._explained(str(end))}"
 
     def line(self, stream: OutputStream, text: str) -> None:
         if stream is OutputStream.STDERR:
