@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from hookrunner import log
+from hookrunner import log, redaction
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks import condition_reports, metric_operations, patches, verdicts
 from hookrunner.model.hook_runs import ExitedBadly, Run, Values
@@ -27,7 +27,7 @@ ANSWER = Table(
         "id": TEXT,
         "outcome": Text(("done", "failed")),
         "message": TEXT,
-        "operations": _LIST,
+        "operations": ANY_VALUE,
         "metrics": _LIST,
         "admission": ANY_VALUE,
         "conversion": ANY_VALUE,
@@ -91,9 +91,19 @@ def _to_answer(document: JSON, run: Run) -> Answer:
         metrics=metric_operations.to_operations(document["metrics"]) if "metrics" in document else (),
         admission=verdicts.to_verdict(document["admission"]) if "admission" in document else None,
         conversion=verdicts.to_converted(document["conversion"])[0] if "conversion" in document else None,
-        objects=patches.to_operations(document.get("operations", ())),
+        objects=_operations(document),
         conditions=condition_reports.to_conditions(document.get("conditions", ())) if has_instance else None,
     )
+
+
+def _operations(document: JSON) -> tuple[ObjectOperation, ...]:
+    """A list, or a text as in the file. Raises BadOutput."""
+    operations = document.get("operations", [])
+    if isinstance(operations, str):
+        return patches.parse(operations.encode(errors="replace"))
+    if not isinstance(operations, list):
+        raise BadOutput(f"operations must be a list or a text, not {redaction.kind(operations)}; nothing was applied")
+    return patches.to_operations(operations)
 
 
 def _value_patch(document: JSON, key: str) -> tuple[ValuesOperation, ...]:
@@ -113,7 +123,7 @@ def _failure(document: JSON, run: Run) -> ExitedBadly:
 def _despite(document: JSON) -> tuple[ObjectOperation, ...]:
     """Operations of a failed hook to carry out nevertheless."""
     try:
-        operations = patches.to_operations(document.get("operations", ()))
+        operations = _operations(document)
     except BadOutput as error:
         _log.warn("the failed hook's operations are ignored", error=error)
         return ()

@@ -15,6 +15,84 @@ hook::run() {
   done
 }
 
+# hook::serve "$@", as the last line of a resident hook: as hook::run, and with --resident it stays (docs/hook-protocol.md).
+# Each run is handled in a subshell, with files as a process of its own has them.
+hook::serve() {
+  if [[ ${1:-} != --resident ]]; then
+    hook::run "$@"
+    return
+  fi
+  local line
+  export HOOK_FILES
+  HOOK_FILES=$(mktemp -d)
+  trap 'rm -rf "${HOOK_FILES}"' EXIT
+  while IFS= read -r line <&3; do
+    case ${line} in
+      '{"hello":'*) echo '{"hello": {"version": 1, "capabilities": ["file"], "sdk": "bash"}}' >&4 ;;
+      '{"run":'*) hook::_serve_run "${line}" ;;
+    esac
+  done
+}
+
+# Handle the run in this line, and answer it.
+hook::_serve_run() {
+  local id file status=0
+  printf '%s\n' "$1" >"${HOOK_FILES}/run"
+  { IFS= read -r id && IFS= read -r file; } < <(jq -r '.run | .id, .file // ""' "${HOOK_FILES}/run")
+  if [[ -n ${file} ]]; then
+    cp "${file}" "${HOOK_FILES}/run"
+  fi
+  for file in patches metrics admission conversion config values conditions; do
+    : >"${HOOK_FILES}/${file}"
+  done
+  # Not in a condition: there, nothing would stop the subshell at an error.
+  trap - ERR
+  set +o errexit
+  (
+    set -o errexit
+    trap 'shell_lib::fail $?' ERR
+    hook::_give_files
+    hook::run
+  ) 3<&- 4>&-
+  status=$?
+  set -o errexit
+  trap 'shell_lib::fail $?' ERR
+  jq -cn --arg id "${id}" --argjson status "${status}" --rawfile patches "${HOOK_FILES}/patches" \
+    --slurpfile metrics "${HOOK_FILES}/metrics" --slurpfile admission "${HOOK_FILES}/admission" \
+    --slurpfile conversion "${HOOK_FILES}/conversion" --slurpfile config "${HOOK_FILES}/config" \
+    --slurpfile values "${HOOK_FILES}/values" --slurpfile conditions "${HOOK_FILES}/conditions" "${HOOK_ANSWER}" >&4
+}
+
+# Set the variables of a run, and write the files that it reads.
+hook::_give_files() {
+  export BINDING_CONTEXT_PATH=${HOOK_FILES}/context METRICS_PATH=${HOOK_FILES}/metrics
+  export KUBERNETES_PATCH_PATH=${HOOK_FILES}/patches CONVERSION_RESPONSE_PATH=${HOOK_FILES}/conversion
+  export VALIDATING_RESPONSE_PATH=${HOOK_FILES}/admission ADMISSION_RESPONSE_PATH=${HOOK_FILES}/admission
+  jq -c .run.contexts "${HOOK_FILES}/run" >"${BINDING_CONTEXT_PATH}"
+  if [[ $(jq '.run | has("values")' "${HOOK_FILES}/run") == true ]]; then
+    export CONFIG_VALUES_PATH=${HOOK_FILES}/given-config VALUES_PATH=${HOOK_FILES}/given-values
+    export CONFIG_VALUES_JSON_PATCH_PATH=${HOOK_FILES}/config VALUES_JSON_PATCH_PATH=${HOOK_FILES}/values
+    jq -c .run.configValues "${HOOK_FILES}/run" >"${CONFIG_VALUES_PATH}"
+    jq -c .run.values "${HOOK_FILES}/run" >"${VALUES_PATH}"
+  fi
+  if [[ $(jq '.run | has("instance")' "${HOOK_FILES}/run") == true ]]; then
+    export ADDON_OBJECT_PATH=${HOOK_FILES}/instance CONDITIONS_PATH=${HOOK_FILES}/conditions ADDON_PACKAGE_DIR
+    jq -c .run.instance "${HOOK_FILES}/run" >"${ADDON_OBJECT_PATH}"
+    ADDON_PACKAGE_DIR=$(jq -r .run.packageDirectory "${HOOK_FILES}/run")
+  fi
+}
+
+# jq: the answer, of the contents of the files.
+# shellcheck disable=SC2016
+HOOK_ANSWER='
+{answer: ({id: $id}
+  + if $patches == "" then {} else {operations: $patches} end
+  + if $status != 0 then {outcome: "failed", message: "exit status \($status), see the log"} else
+      {metrics: $metrics, admission: $admission[0], conversion: $conversion[0], configValuesPatch: ($config | flatten(1)),
+       valuesPatch: ($values | flatten(1)), conditions: $conditions}
+    end)}
+'
+
 # Handle the current element in a subshell: no variable survives from one element to the next.
 hook::_handle() {
   local lines handlers handler

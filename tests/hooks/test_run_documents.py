@@ -112,6 +112,12 @@ def test_an_answer_says_what_the_files_of_a_run_say() -> None:
     )
 
 
+def test_operations_may_be_a_text_as_in_the_file() -> None:
+    text = "operation: Delete\nkind: Pod\nname: a\n---\noperation: Delete\nkind: Pod\nname: b\n"
+    assert [operation.name for operation in to_answer({"operations": text}, run()).objects] == ["a", "b"]
+    Draft202012Validator(schema("answer")).validate({"operations": text})
+
+
 def test_an_answer_with_nothing_and_one_with_unknown_keys_asks_for_nothing() -> None:
     assert to_answer({}, run()) == to_answer({"id": "r1", "new": [1], "operations": None}, run()) == Answer()
 
