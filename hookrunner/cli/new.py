@@ -45,8 +45,9 @@ def _in_directory(default: str, what: str) -> Decorator:
     show_default=True,
     help="What runs it: events of objects, or reviews of the API server.",
 )
+@click.option("--resident", is_flag=True, help="One whose process stays and answers one run after another.")
 @_in_directory("hooks", "The hooks directory")
-def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:
+def new_hook(name: str, lang: str | None, kind: str, directory: Path, resident: bool) -> None:
     """Write a small hook that works, with its test cases. It is commented; nothing is overwritten.
 
     \b
@@ -54,7 +55,7 @@ def new_hook(name: str, lang: str | None, kind: str, directory: Path) -> None:
     hookrunner hook test hooks/label-namespaces.sh
     hookrunner new hook services --kind validating
     """
-    files = starter(name, lang or ("python" if name.endswith(".py") else "bash"), kind, directory)
+    files = starter(name, lang or ("python" if name.endswith(".py") else "bash"), kind, directory, resident)
     files.write()
     _tell(
         [files.hook, files.tests],

@@ -15,12 +15,14 @@ from hookrunner.testing.cases.case_runner import run_cases
 from hookrunner.testing.cases.hook_cases import HookCases
 from hookrunner.testing.starters.hook_starter import KINDS, LANGUAGES, starter
 
+STARTERS = {**{kind: kind for kind in KINDS}, "resident": "events"}
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "resident"])
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Bench, tmp_path: Path) -> None:
-    files = starter("10-teams/label", language, kind, tmp_path / "hooks")
+    files = starter("10-teams/label", language, STARTERS[kind], tmp_path / "hooks", kind == "resident")
     files.write()
     assert files.hook == tmp_path / "hooks" / "10-teams" / f"label.{LANGUAGES[language]}"
     written = hook_cases.load(hook_cases.find([tmp_path / "hooks"]))
@@ -31,10 +33,10 @@ async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Ben
 
 
 @pytest.mark.usefixtures("launcher")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "resident"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_starter_passes_the_linter_and_syntax_checks(language: str, kind: str, tmp_path: Path) -> None:
-    files = starter("label", language, kind, tmp_path)
+    files = starter("label", language, STARTERS[kind], tmp_path, kind == "resident")
     files.write()
     linted = subprocess.run(["hookrunner", "hook", "lint", tmp_path], capture_output=True, text=True, check=False)
     assert (linted.returncode, linted.stderr.strip()) == (0, "1 hook: no problems found")
@@ -72,6 +74,15 @@ def test_starter_is_created_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"cannot write .*a\.sh\.test\.yaml: File exists"):
         starter("a", "bash", "events", tmp_path).write()
     assert [path.name for path in tmp_path.iterdir()] == ["a.sh.test.yaml"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_hooks_of_events_have_a_resident_starter(kind: str, tmp_path: Path) -> None:
+    if kind == "events":
+        assert starter("a", "bash", kind, tmp_path, resident=True).resident
+        return
+    with pytest.raises(BadInput, match="--resident writes a hook of the kind events"):
+        starter("a", "bash", kind, tmp_path, resident=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -24,13 +24,15 @@ class Starter:
     tests: Path
     language: str
     kind: str
+    resident: bool = False
 
     def write(self) -> None:
         """Make both, the hook executable. Raises BadInput if one is there already, or cannot be made; then none is."""
         named = {"@FILE@": self.hook.name, "@PATH@": shlex.quote(str(self.hook)), "@WEBHOOK@": self._webhook}
         templates = {self.hook: LANGUAGES[self.language], self.tests: "test.yaml"}
         starters = files("hookrunner.testing.starters")
-        texts = {path: (starters / f"{self.kind}.{end}.txt").read_text("utf-8") for path, end in templates.items()}
+        kinds = {self.hook: "resident" if self.resident else self.kind, self.tests: self.kind}
+        texts = {path: (starters / f"{kinds[path]}.{end}.txt").read_text("utf-8") for path, end in templates.items()}
         write_new({path: filled(text, named) for path, text in texts.items()})
 
     @property
@@ -39,11 +41,14 @@ class Starter:
         return f"{re.sub('[^a-z0-9]+', '-', self.hook.stem.lower()).strip('-') or 'hook'}.example.com"
 
 
-def starter(name: str, language: str, kind: str, directory: Path) -> Starter:
+def starter(name: str, language: str, kind: str, directory: Path, resident: bool = False) -> Starter:
     """A hook of one of `KINDS` with this name (with folders, and with or without extension) in the hooks directory.
+    `resident`: one whose process stays, which only the first kind has.
 
-    Raises BadInput for a name that hookrunner would not take for a hook's.
+    Raises BadInput for a name that hookrunner would not take for a hook's, and for another kind that stays.
     """
+    if resident and kind != KINDS[0]:
+        raise BadInput(f"--resident writes a hook of the kind {KINDS[0]}; copy from it what answers runs")
     path = PurePosixPath(name)
     parts = path.parts
     if not name.strip() or not name.isprintable() or path.is_absolute() or ".." in parts or name.endswith("/"):
@@ -52,4 +57,4 @@ def starter(name: str, language: str, kind: str, directory: Path) -> Starter:
         raise BadInput(f"'{name}': hidden files and what is in `lib` are never hooks; take another name")
     extension = LANGUAGES[language]
     hook = directory / (path if path.suffix == f".{extension}" else f"{path}.{extension}")
-    return Starter(hook, hook.with_name(hook.name + SUFFIX), language, kind)
+    return Starter(hook, hook.with_name(hook.name + SUFFIX), language, kind, resident)
