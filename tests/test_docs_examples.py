@@ -272,6 +272,7 @@ def test_every_flag_that_a_page_names_exists() -> None:
     others = {"config", "set", "set-file", "values", "required", "help", "watch", "no-controllers"}
     others |= {"peer", "only", "repeat", "quick", "hookrunner"}  # of python -m benchmarks
     others |= {"target", "output", "image", "isolation", "layers"}  # of docker build, our pytest, and buildah
+    others |= {"unbuffered"}  # of jq
     others |= {
         "type",
         "dry-run",

@@ -12,7 +12,7 @@ from hookrunner.model.status import ResidentDump, one_line, some
 
 
 def resident_trouble(processes: HookProcesses) -> str | None:
-    """The hooks whose processes end before they answer, and why; empty if there are none, None without resident
+    """The hooks whose processes end before they answer, and why; empty if every one answers, None without resident
     hooks."""
     states = list(processes.residents())
     troubles = [

@@ -36,7 +36,7 @@ class Values:
 
 
 @dataclass(slots=True)
-class Progress:
+class RunProgress:
     """How far a run has come, in the hook's words."""
 
     text: str = ""
@@ -52,7 +52,7 @@ class RunOptions:
     dry_run: bool = False
     timeout: float | None = None
     attempt: int = 1
-    progress: Progress | None = None
+    progress: RunProgress | None = None
 
 
 DEFAULT_OPTIONS = RunOptions()

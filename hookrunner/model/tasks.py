@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, TypeAlias
 from hookrunner.model.bindings import MAIN, BindingType, fields_of, label_of, owner_of
 from hookrunner.model.contexts import Context, collapsed
 from hookrunner.model.events import FilterBroke
-from hookrunner.model.hook_runs import Progress
+from hookrunner.model.hook_runs import RunProgress
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import PreviousAttempt
 from hookrunner.model.units import is_unit_of_addon
@@ -254,7 +254,7 @@ class Task:
     is_rate_limited: bool = False
     waits_for: str = ""
     previous_attempt: PreviousAttempt = field(default_factory=list)
-    progress: Progress = field(default_factory=Progress)
+    progress: RunProgress = field(default_factory=RunProgress)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     id: int = field(default_factory=itertools.count(1).__next__)
 

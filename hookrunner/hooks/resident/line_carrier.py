@@ -16,8 +16,8 @@ from hookrunner.claimed_directories import reuse
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks.file_carrier import FileCarrier
 from hookrunner.hooks.resident.messages import LARGEST, Message, file_line, run_line, whole_body
+from hookrunner.hooks.resident.resident_pool import RESTARTS, ResidentPool
 from hookrunner.hooks.resident.resident_process import KILL_AFTER, ResidentProcess
-from hookrunner.hooks.resident.worker_pool import RESTARTS, WorkerPool
 from hookrunner.hooks.run_documents import encode_run, to_answer
 from hookrunner.model.bindings import Hook, Resident
 from hookrunner.model.hook_runs import Run, RunResult
@@ -46,7 +46,7 @@ class LineCarrier:
         self._files = files
         self._settings = settings
         self._children = children
-        self._pools: dict[str, WorkerPool] = {}
+        self._pools: dict[str, ResidentPool] = {}
 
     async def carry(self, run: Run, sink: LineSink) -> RunResult:
         """As `Carrier.carry`."""
@@ -62,7 +62,7 @@ class LineCarrier:
             return await self._files.carry(run, sink)
         return await self._carry(pool, process, run, sink)
 
-    async def _carry(self, pool: WorkerPool, process: ResidentProcess, run: Run, sink: LineSink) -> RunResult:
+    async def _carry(self, pool: ResidentPool, process: ResidentProcess, run: Run, sink: LineSink) -> RunResult:
         recycle = False
         try:
             began, before = time.monotonic(), process.used
@@ -88,7 +88,7 @@ class LineCarrier:
         """End all processes. Runs are asked to end soon."""
         await asyncio.gather(*(pool.close() for pool in self._pools.values()))
 
-    def _pool(self, hook: Hook) -> WorkerPool:
+    def _pool(self, hook: Hook) -> ResidentPool:
         pool = self._pools.get(hook.name)
         if pool is None or not _is_same(pool.hook, hook):
             if pool:
@@ -96,7 +96,7 @@ class LineCarrier:
             settings = hook.config.settings.resident or Resident()
             command = _command(self._settings, hook)
             start = Start(hook, command, self._children, HookLog(self._settings.proxy_json))
-            pool = self._pools[hook.name] = WorkerPool(hook, settings, start, RESTARTS)
+            pool = self._pools[hook.name] = ResidentPool(hook, settings, start, RESTARTS)
         return pool
 
     async def _ask(self, process: ResidentProcess, run: Run, sink: LineSink) -> Message:

@@ -1,5 +1,5 @@
 """The lines of the protocol `hookrunner.io/resident`, version 1 (docs/hook-protocol.md): one JSON object each, with one
-key that says what it is. Kinds and keys that are unknown are ignored on both sides."""
+key, its kind. Kinds and keys that are unknown are ignored on both sides."""
 
 import re
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ OUR_HELLO = orjson.dumps({"hello": {"protocol": PROTOCOL, "versions": [VERSION],
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a process says of itself: how many runs it takes at once, what it can do, which library it has."""
+    """What a process states in its hello: how many runs it takes at once, what it can do, its library."""
 
     capabilities: frozenset[str] = frozenset()
     concurrency: int = 1

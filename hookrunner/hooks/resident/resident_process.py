@@ -58,7 +58,7 @@ class OpenRun:
 
 
 class ResidentProcess:
-    """A line sink and a chunk sink for what the process prints and answers. `start` makes one that has said hello."""
+    """A line sink and a chunk sink for what the process prints and answers. `start` makes one that is ready."""
 
     def __init__(self, name: str, session: LineSession[Message], sink: LineSink) -> None:
         self.name = name
@@ -235,7 +235,7 @@ class ResidentProcess:
         if not answer.done() and self.task:
             await asyncio.wait((answer,))
         if answer.done():
-            answer.exception()  # nobody asks for it
+            answer.exception()  # else it would be reported as never retrieved
 
     def _read(self, line: bytes) -> tuple[str, Message] | None:
         """Raises BadLine."""

@@ -9,7 +9,7 @@ appends what it was given to `NAME.seen`, one JSON value a line. Actions, in ord
     {"raw": {VARIABLE: text}}       write a file of the answer as it is; files only
     {"fail": message}               fail with a message on standard error, or with the outcome `failed`
     {"exit": 3} {"kill": 9}         end at once, by a status or a signal
-    {"mark": name} {"hang": true}   make a file; wait for ever
+    {"mark": name} {"hang": true}   make a file; wait without end
     {"deaf": true}                  take no notice of SIGTERM and of cancels
 """
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from hookrunner.hooks.resident.worker_pool import WorkerPool
+from hookrunner.hooks.resident.resident_pool import ResidentPool
 from hookrunner.model.bindings import Resident
-from hookrunner.model.hook_runs import Progress, RunOptions, RunResult
+from hookrunner.model.hook_runs import RunOptions, RunProgress, RunResult
 from tests.fakes.cluster import until
 from tests.hooks.resident.conftest import ANSWERS, Residents
 
@@ -80,7 +80,7 @@ for run in runs():
     send(unknown={"id": 1}); print("end", end="", flush=True)
     send(answer={"id": run["id"]})
 """)
-    progress = Progress()
+    progress = RunProgress()
     await residents.run(hook, RunOptions(progress=progress))
     assert progress.text == "3 of 10"
     lines = capfd.readouterr().err.splitlines()
@@ -184,6 +184,6 @@ for run in runs():
 
 def test_a_pool_without_processes_has_nothing_to_show(residents: Residents) -> None:
     hook = residents.hook("")
-    pool = WorkerPool(hook, Resident(), start=NotImplemented, pauses=NotImplemented)
+    pool = ResidentPool(hook, Resident(), start=NotImplemented, pauses=NotImplemented)
     state = pool.state()
     assert (state.processes, state.age, state.memory, state.trouble, state.in_crash_loop) == (0, 0.0, 0, "", False)

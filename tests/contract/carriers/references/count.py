@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+"""Counts its contexts."""
+
 import json
 import os
 import sys

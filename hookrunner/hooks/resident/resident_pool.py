@@ -37,7 +37,7 @@ _log = log.get(__name__)
 Start = Callable[[], Awaitable[ResidentProcess]]
 
 
-class WorkerPool:
+class ResidentPool:
     """Keeps the processes of a hook. `start` makes one that has said hello."""
 
     def __init__(self, hook: Hook, settings: Resident, start: Start, pauses: Pauses) -> None:
