@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hookrunner import log
@@ -73,10 +73,10 @@ class Exit:
     stdout: bytes
     stderr: bytes
     pid: int = 0
+    ok: bool = field(init=False)
 
-    @property
-    def ok(self) -> bool:
-        return self.code == 0 and not self.timed_out
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ok", self.code == 0 and not self.timed_out)
 
     def __str__(self) -> str:
         """In words: `exit status 3`, `killed by SIGKILL`, `timed out after 5.0s`."""
