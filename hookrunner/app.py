@@ -336,8 +336,8 @@ async def _stop(settings: Settings, signals: Signals, running: RunningParts) -> 
     """0 if every hook ended by itself, 1 if one had to be ended."""
     _log.info("stopping")
     await run_until(signals.hurry, running.finish(settings.engine.shutdown_grace))
-    await run_until(signals.hurry, running.built.processes.close())
-    ended = len(running.children)
+    ended = await run_until(signals.hurry, running.built.processes.close()) or 0
+    ended += len(running.children)
     patience = 0.0 if signals.hurry.is_set() else KILL_AFTER
     await running.children.stop(patience)
     await running.built.queues.wait_for_workers(1.0)

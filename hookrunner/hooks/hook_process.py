@@ -35,8 +35,8 @@ class KeepingCarrier(Carrier, Protocol):
     def retire(self, hook: Hook) -> None:
         """The hook is removed: end its processes when they have answered."""
 
-    async def close(self) -> None:
-        """End all processes. Runs are asked to end soon."""
+    async def close(self) -> int:
+        """End all processes. Runs are asked to end soon; returns how many had to be ended."""
 
 
 class HookProcesses:
@@ -74,10 +74,10 @@ class HookProcesses:
         if self._lines:
             self._lines.retire(hook)
 
-    async def close(self) -> None:
-        """End what is kept for hooks. Runs that are under way are asked to end soon."""
-        if self._lines:
-            await self._lines.close()
+    async def close(self) -> int:
+        """End what is kept for hooks. Runs that are under way are asked to end soon; returns how many had to be
+        ended."""
+        return await self._lines.close() if self._lines else 0
 
     def _carrier_of(self, hook: Hook) -> Carrier:
         return self._line_carrier() if hook.config.settings.resident else self._files

@@ -2,13 +2,14 @@
 `run.schema.json` and `answer.schema.json`; tests hold both against the same samples.
 
     text = b"".join(encode_run(run, "r1", deadline))
-    answer = to_answer(document, run)
+    answer = judged(read_answer(document, run.has_values, run.has_instance), run)
 
 An answer is read by the code that reads the files of an answer. Unknown keys are ignored, so that a hook may know more
 than this version.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import orjson
 
@@ -70,21 +71,41 @@ def _encode_values(values: Values) -> Iterator[bytes]:
         yield b',"packageDirectory":%b' % orjson.dumps(values.instance.package_directory)
 
 
-def to_answer(document: JSON, run: Run) -> Answer:
-    """What an answer asks for. Raises ExitedBadly if its outcome is `failed`, BadOutput with every problem if it cannot
-    be read or must not ask for it."""
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """An answer that can be read. `failure` is the message of one whose outcome is `failed`, whose operations are those
+    that survive; `recycle` asks for a new process."""
+
+    answer: Answer
+    failure: str | None = None
+    recycle: bool = False
+
+
+def judged(read: ReadAnswer, run: Run) -> Answer:
+    """The answer of a run that ended well. Raises ExitedBadly, BadOutput."""
+    if read.failure is not None:
+        message = f"{run.hook.name} FAILED: {read.failure}"
+        operations = () if run.refuses_patches else read.answer.objects
+        raise ExitedBadly(message, operations, "it answered that it failed")
+    run.require_permitted(read.answer)
+    return read.answer
+
+
+def read_answer(document: JSON, has_values: bool, has_instance: bool) -> ReadAnswer:
+    """What an answer states; whether the hook has values and an instance. A pure function. Raises BadOutput with every
+    problem."""
     document = {key: value for key, value in document.items() if value is not None}
     if problems := list(check(document, ANSWER)):
         raise BadOutput(f"got a bad answer: {'; '.join(map(str, problems))}; nothing was applied")
+    recycle = document.get("recycle", False)
     if document.get("outcome") == "failed":
-        raise _failure(document, run)
-    answer = _to_answer(document, run)
-    run.require_permitted(answer)
-    return answer
+        said = document.get("message", "").strip()[:_MOST_MESSAGE]
+        reason = said or "it gave no reason; write one into `message` of the answer"
+        return ReadAnswer(Answer(objects=_despite(document)), reason, recycle)
+    return ReadAnswer(_to_answer(document, has_values, has_instance), recycle=recycle)
 
 
-def _to_answer(document: JSON, run: Run) -> Answer:
-    has_values, has_instance = run.values is not None, run.values is not None and run.values.instance is not None
+def _to_answer(document: JSON, has_values: bool, has_instance: bool) -> Answer:
     return Answer(
         config=_value_patch(document, "configValuesPatch") if has_values else (),
         values=_value_patch(document, "valuesPatch") if has_values else (),
@@ -112,12 +133,6 @@ def _value_patch(document: JSON, key: str) -> tuple[ValuesOperation, ...]:
         return patches.to_value_operations(document.get(key, ()))
     except BadOutput as error:
         raise BadOutput(f"{key}: {error}") from None
-
-
-def _failure(document: JSON, run: Run) -> ExitedBadly:
-    said = str(document.get("message", "")).strip()[:_MOST_MESSAGE]
-    message = f"{run.hook.name} FAILED: {said or 'it gave no reason; write one into `message` of the answer'}"
-    return ExitedBadly(message, () if run.refuses_patches else _despite(document), "it answered that it failed")
 
 
 def _despite(document: JSON) -> tuple[ObjectOperation, ...]:

@@ -74,6 +74,16 @@ class Run:
         return self.options.timeout or self.hook.config.settings.timeout
 
     @property
+    def has_values(self) -> bool:
+        """Does the hook read and change values?"""
+        return self.values is not None
+
+    @property
+    def has_instance(self) -> bool:
+        """Is it a hook of an addon, which reports conditions?"""
+        return self.values is not None and self.values.instance is not None
+
+    @property
     def refuses_patches(self) -> bool:
         """Whether the hook may change nothing in this run: a review may be forged by any client that reaches the
         webhook port, and changes are made with our own rights."""

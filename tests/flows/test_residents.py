@@ -73,6 +73,21 @@ async def test_a_process_that_is_killed_in_a_run_is_replaced_and_the_run_is_trie
         await until(lambda: program.queue_list()["main"] == [], "an empty queue")
 
 
+async def test_a_run_that_outlasts_the_grace_is_ended_and_the_exit_code_reports_it(tmp_path: Path) -> None:
+    program = Operator(tmp_path, tmp_path / "kc", (*flags(tmp_path), "--shutdown-grace=200ms"))
+    program.write_hooks({"h.py": HOOK})
+    program.tell("hold")
+    program.start()
+    try:
+        await program.ready()
+        Api(tmp_path / "own").create("a")
+        await until(lambda: pids(program), "the run")
+        assert await program.stop() == 1
+        await program.alone()
+    finally:
+        program.kill()
+
+
 async def test_a_program_that_is_killed_leaves_no_process_and_the_next_one_runs_what_is_left(tmp_path: Path) -> None:
     program = Operator(tmp_path, tmp_path / "kc", flags(tmp_path))
     program.write_hooks({"h.py": HOOK})

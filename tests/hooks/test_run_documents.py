@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hookrunner.errors import BadOutput
-from hookrunner.hooks.run_documents import ANSWER, encode_run, to_answer
+from hookrunner.hooks.run_documents import ANSWER, encode_run, judged, read_answer
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.bindings import Change, Hook, HookConfig, HookSettings
 from hookrunner.model.contexts import Context, ContextType, Entry, Include
@@ -56,6 +56,10 @@ def run(*contexts: Context, hook: Hook = HOOK, values: Values | None = None) -> 
 
 def encoded(run: Run, deadline: float | None = None) -> JSON:
     return orjson.loads(b"".join(encode_run(run, "r1", deadline)))
+
+
+def to_answer(document: JSON, run: Run) -> Answer:
+    return judged(read_answer(document, run.has_values, run.has_instance), run)
 
 
 def test_a_run_has_its_contexts_with_their_snapshots() -> None:

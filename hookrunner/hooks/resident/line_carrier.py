@@ -18,23 +18,29 @@ from hookrunner.hooks.file_carrier import FileCarrier
 from hookrunner.hooks.resident.messages import LARGEST, Message, file_line, run_line, whole_body
 from hookrunner.hooks.resident.resident_pool import RESTARTS, ResidentPool
 from hookrunner.hooks.resident.resident_process import KILL_AFTER, ResidentProcess
-from hookrunner.hooks.run_documents import encode_run, to_answer
+from hookrunner.hooks.run_documents import ReadAnswer, encode_run, judged, read_answer
 from hookrunner.model.bindings import Hook, Resident
 from hookrunner.model.hook_runs import Run, RunResult
+from hookrunner.model.json_objects import IN_PLACE
 from hookrunner.model.operations import Answer, Usage
 from hookrunner.model.status import ResidentDump
 from hookrunner.process.child import Command
 from hookrunner.process.children import Children
 from hookrunner.process.line_session import BadLine
 from hookrunner.process.output import HookLog, LineSink
+from hookrunner.process.pure_calls import LARGE, SizeBounds, call_by_size
 from hookrunner.process.spawn import why_not_startable
 from hookrunner.safe_files import create_file
 from hookrunner.settings import HooksSettings
 
 FILE_FROM = 4 << 20
 """Bytes of a run that comes as a file, to a hook that can read one."""
-_MANY_BYTES = 64 * 1024
-"""Bytes of an answer that are read in a thread, so that other hooks go on."""
+ANSWER_BOUNDS = SizeBounds(
+    IN_PLACE // 2,
+    limits=LARGE,
+    error=lambda size, lost: BadOutput(f"the answer of {size:,} bytes cannot be read: {lost}"),
+)
+"""As for conversions, which are what large answers are made of."""
 
 _log = log.get(__name__)
 
@@ -84,9 +90,9 @@ class LineCarrier:
         if pool := self._pools.pop(hook.name, None):
             pool.retire()
 
-    async def close(self) -> None:
-        """End all processes. Runs are asked to end soon."""
-        await asyncio.gather(*(pool.close() for pool in self._pools.values()))
+    async def close(self) -> int:
+        """End all processes. Runs are asked to end soon; returns how many had to be ended."""
+        return sum(await asyncio.gather(*(pool.close() for pool in self._pools.values())))
 
     def _pool(self, hook: Hook) -> ResidentPool:
         pool = self._pools.get(hook.name)
@@ -173,14 +179,15 @@ def _is_same(one: Hook, other: Hook) -> bool:
 
 async def _read_answer(message: Message, run: Run) -> tuple[Answer, bool]:
     """The answer, and whether the hook asks for a new process. Raises ExitedBadly, BadOutput."""
-    if len(message.text) > _MANY_BYTES:
-        return await asyncio.to_thread(_to_answer, message, run)
-    return _to_answer(message, run)
+    has = (run.has_values, run.has_instance)
+    read = await call_by_size(len(message.text), ANSWER_BOUNDS, _read, message, *has)
+    return judged(read, run), read.recycle
 
 
-def _to_answer(message: Message, run: Run) -> tuple[Answer, bool]:
+def _read(message: Message, has_values: bool, has_instance: bool) -> ReadAnswer:
+    """A pure function, which another process calls for a large answer."""
     try:
         body = whole_body(message)
     except BadLine as error:
         raise BadOutput(str(error)) from None
-    return to_answer(body, run), body.get("recycle") is True
+    return read_answer(body, has_values, has_instance)

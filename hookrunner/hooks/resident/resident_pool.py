@@ -16,6 +16,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from pathlib import Path
 
 from hookrunner import log
@@ -60,7 +61,7 @@ class ResidentPool:
         self._file = _fingerprint(hook.path)
         self._last_used = time.monotonic()
         self._idle_timer: asyncio.TimerHandle | None = None
-        self._is_closed = False
+        self._is_closed = self._is_retired = False
 
     async def claim(self) -> ResidentProcess:
         """A process with a free place, which is taken. Raises HookFailed if none can be started."""
@@ -87,7 +88,9 @@ class ResidentPool:
         self._last_used = time.monotonic()
         if process.has_answered:
             self._failures, self._trouble = 0, None
-        if why := self._due(process, recycle):
+        if self._is_retired and not self._waiting:
+            self._replace_all("")
+        elif why := self._due(process, recycle):
             self._replace(process, why)
         self._settle_old()
         self._watch_idle()
@@ -120,12 +123,14 @@ class ResidentPool:
         )
 
     def retire(self) -> None:
-        """End every process as soon as it has answered its runs; none is started for new ones."""
+        """The hook is removed or has changed: end every process as soon as it has answered its runs, and runs that wait
+        for one."""
+        self._is_retired = True
         self._replace_all("")
         self._settle_old()
 
-    async def close(self) -> None:
-        """End all: runs are asked to end soon. Returns when no process is left."""
+    async def close(self) -> int:
+        """End all: runs are asked to end soon. Returns when no process is left, how many runs had to be ended."""
         self._is_closed = True
         if self._idle_timer:
             self._idle_timer.cancel()
@@ -133,9 +138,10 @@ class ResidentPool:
             self._starting.cancel()
             await asyncio.wait({self._starting})
         processes = [*self._processes, *self._old]
-        await asyncio.gather(*(process.stop_runs() for process in processes if process.open))
+        ended = await asyncio.gather(*(process.stop_runs() for process in processes if process.open))
         await asyncio.gather(*(process.end() for process in processes))
         self._changed.notify()
+        return sum(ended)
 
     def _free(self) -> ResidentProcess | None:
         """The process that has been there longest among those with a free place."""
@@ -146,7 +152,9 @@ class ResidentPool:
         is_dying = not all(process.is_alive for process in self._processes)
         is_full = len(self._processes) >= self._settings.workers
         if not (self._starting or self._is_closed or is_dying or is_full):
-            self._starting = asyncio.create_task(self._add(), name=f"start of resident hook {self.hook.name}")
+            # In a context of its own: what the process prints outside of runs is not the log of the run that needed it.
+            name = f"start of resident hook {self.hook.name}"
+            self._starting = asyncio.create_task(self._add(), name=name, context=Context())
 
     async def _add(self) -> None:
         """Start one more, after the pause that the last death asks for."""

@@ -148,14 +148,18 @@ class ResidentProcess:
         finally:
             del self.open[run_id]
 
-    async def stop_runs(self) -> None:
-        """Ask the runs that are open to end soon: hookrunner stops. Those that do are answered as usual."""
-        for run_id, open_run in list(self.open.items()):
-            if "cancel" in self.hello.capabilities:
+    async def stop_runs(self) -> int:
+        """Ask the runs that are open to end soon: hookrunner stops. Those that do are answered as usual; returns how
+        many had to be ended."""
+        answers = [open_run.answer for open_run in self.open.values()]
+        if answers and "cancel" in self.hello.capabilities:
+            for run_id in self.open:
                 self._session.tell(cancel_line(run_id, "shutdown"))
-                await asyncio.wait((open_run.answer,), timeout=CANCEL_WITHIN)
-        if not all(open_run.answer.done() for open_run in self.open.values()):
+            await asyncio.wait(answers, timeout=CANCEL_WITHIN)
+        ended = sum(not answer.done() for answer in answers)
+        if ended:
             self._session.give_up("ended: hookrunner stops")
+        return ended
 
     def finish(self) -> None:
         """Let it end: no more requests come. It may finish what it has."""
