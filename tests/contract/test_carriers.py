@@ -94,7 +94,9 @@ def filled(value: Any) -> Any:
 
 
 @pytest.fixture
-async def processes(tmp_path: Path) -> AsyncIterator[HookProcesses]:
+async def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HookProcesses]:
+    monkeypatch.setattr("hookrunner.hooks.resident.line_carrier.KILL_AFTER", 0.5)
+    monkeypatch.setattr("hookrunner.hooks.resident.resident_process.CANCEL_WITHIN", 0.5)
     settings = HooksSettings(directory=tmp_path, tmp_dir=tmp_path / "tmp", environ={"PATH": "/usr/bin:/bin"})
     children = Children(Patience(kill=0.5, linger=0.05))
     processes = HookProcesses(settings, children)

@@ -97,6 +97,20 @@ async def test_a_process_is_replaced_after_so_many_runs_give_or_take_a_tenth(res
     assert residents.state(hook).restarts == {"runs": 2}
 
 
+async def test_with_work_waiting_the_next_process_is_ready_before_the_old_one_ends(residents: Residents) -> None:
+    residents.resident = Resident(max_runs=1)
+    hook = residents.hook("""
+hello()
+once("ready-" + str(not once("first")))
+for run in runs():
+    send(answer={"id": run["id"]})
+once("ended-" + ("True" if os.path.exists(os.path.join(os.path.dirname(__file__), "ready-True")) else "False"))
+""")
+    await asyncio.gather(*(residents.run(hook) for _ in range(2)))
+    await until(lambda: len([*residents.directory.glob("ended-*")]) > 0)
+    assert [path.name for path in residents.directory.glob("ended-*")] == ["ended-True"]
+
+
 async def test_a_hook_may_ask_for_a_new_process(residents: Residents) -> None:
     hook = residents.hook(PIDS % (1, ', "recycle": True'))
     assert len({pid(await residents.run(hook)) for _ in range(3)}) == 3
