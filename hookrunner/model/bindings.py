@@ -63,17 +63,22 @@ LIFECYCLE = frozenset(
 OnFailure = Literal["retry", "park"]
 
 
+LONGEST_LINE = 64 << 20
+"""Bytes, the most of `Resident.max_line`: larger documents are read by nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resident:
     """How the processes of a resident hook are kept: at most `workers`, each until it was `idle` for so many seconds
     (0: it stays), has had `max_runs` runs, or holds `max_memory` bytes (0: no limit). `fallback`: a run gets a process
-    of its own if none can be started that stays."""
+    of its own if none can be started that stays. `max_line`: bytes of one run or answer."""
 
     workers: int = 1
     idle: float = 300.0
     max_runs: int = 10_000
     max_memory: int = 0
     fallback: bool = False
+    max_line: int = LONGEST_LINE
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import Generic, Self, TypeVar
 from hookrunner.errors import HookFailed
 from hookrunner.process.child import Exit
 from hookrunner.process.output import OutputPipe
+from kubetypes.bounds import in_units
 
 T = TypeVar("T")
 
@@ -170,7 +171,7 @@ class LineSession(Generic[T]):
             self._partial.clear()
         self._partial += rest
         if len(self._partial) > self._rules.largest:
-            return self.give_up(f"it printed a line of more than {self._rules.largest >> 20} MiB")
+            return self.give_up(f"it printed a line of more than {in_units(self._rules.largest)}")
         return self.is_alive and all(map(self._answer, lines))
 
     def flush(self) -> None:

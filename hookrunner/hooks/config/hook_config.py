@@ -14,6 +14,7 @@ from hookrunner.hooks import documents
 from hookrunner.hooks.config import permissions, rules, selectors
 from hookrunner.hooks.config.schema import V0, V0_OF, HookKind, lifecycle
 from hookrunner.model.bindings import (
+    LONGEST_LINE,
     MAIN,
     Admission,
     Change,
@@ -119,6 +120,7 @@ def _resident(raw: JSON) -> Resident | None:
         max_runs=int(raw.get("maxRuns", 10_000)),
         max_memory=size(raw.get("maxMemory", "0")),
         fallback=raw.get("fallback", False),
+        max_line=size(raw["maxLine"]) if "maxLine" in raw else LONGEST_LINE,
     )
 
 

@@ -17,9 +17,9 @@ from hookrunner import cron
 from hookrunner.errors import BadCrontab
 from hookrunner.hooks.config import permissions, selectors
 from hookrunner.hooks.config.schema import RESIDENT, V1_OF, HookKind
-from hookrunner.model.bindings import HookConfig
+from hookrunner.model.bindings import LONGEST_LINE, HookConfig
 from hookrunner.model.reviews import webhook_name
-from hookrunner.options import duration, size
+from hookrunner.options import duration, size, within
 from hookrunner.shapes import Problem, check, suggestion
 from kubetypes.json_values import JSON
 
@@ -82,6 +82,14 @@ def _settings(settings: JSON) -> Iterator[Problem]:
     yield from _resident(settings.get("resident", False))
 
 
+_RESIDENT_TEXTS: Mapping[str, tuple[Callable[[str], float], str]] = {
+    "idle": (duration, "5m, or 0 to stay"),
+    "maxMemory": (size, "512Mi, or 0 for no limit"),
+    "maxLine": (within(size, 1 << 10, LONGEST_LINE), "16Mi, at least 1Ki and at most 64Mi"),
+}
+"""How each is read, and what to write."""
+
+
 def _resident(value: JSON) -> Iterator[Problem]:
     """The settings of a resident hook: true, false or a table."""
     path = "settings.resident"
@@ -93,9 +101,9 @@ def _resident(value: JSON) -> Iterator[Problem]:
     wrong = list(check(value, RESIDENT, path))
     yield from wrong
     sound = _sound(path, value, wrong)
-    for key, read, advice in (("idle", duration, "5m, or 0 to stay"), ("maxMemory", size, "512Mi, or 0 for no limit")):
+    for key, (read, advice) in _RESIDENT_TEXTS.items():
         try:
-            read(sound.get(key, "0"))
+            _ = key in sound and read(sound[key])
         except ValueError:
             yield Problem(f"{path}.{key}", f"is invalid; write one such as {advice}", sound[key])
 

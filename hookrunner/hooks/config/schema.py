@@ -85,6 +85,7 @@ RESIDENT = Table(
         "maxRuns": Integer(low=1),
         "maxMemory": TEXT,
         "fallback": FLAG,
+        "maxLine": TEXT,
     }
 )
 """The settings of a resident hook, which may also be just `true`."""

@@ -15,7 +15,7 @@ from hookrunner import log
 from hookrunner.claimed_directories import reuse
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks.file_carrier import FileCarrier
-from hookrunner.hooks.resident.messages import LARGEST, Message, file_line, run_line, whole_body
+from hookrunner.hooks.resident.messages import Message, file_line, run_line, whole_body
 from hookrunner.hooks.resident.resident_pool import RESTARTS, ResidentPool
 from hookrunner.hooks.resident.resident_process import KILL_AFTER, ResidentProcess
 from hookrunner.hooks.run_documents import ReadAnswer, encode_run, judged, read_answer
@@ -32,6 +32,7 @@ from hookrunner.process.pure_calls import LARGE, SizeBounds, call_by_size
 from hookrunner.process.spawn import why_not_startable
 from hookrunner.safe_files import create_file
 from hookrunner.settings import HooksSettings
+from kubetypes.bounds import in_units
 
 FILE_FROM = 4 << 20
 """Bytes of a run that comes as a file, to a hook that can read one."""
@@ -111,8 +112,9 @@ class LineCarrier:
         pieces = encode_run(run, run_id, deadline)
         line = await asyncio.to_thread(run_line, pieces) if run.is_large else run_line(pieces)
         if len(line) <= FILE_FROM or "file" not in process.hello.capabilities:
-            if len(line) > LARGEST:
-                raise HookFailed(f"the run has more than {LARGEST >> 20} MiB, and the hook reads no files: see `file`")
+            largest = (run.hook.config.settings.resident or Resident()).max_line
+            if len(line) > largest:
+                raise HookFailed(f"the run has more than {in_units(largest)}, and the hook reads no files: see `file`")
             return await process.ask(run_id, line, run, sink)
         with self._file(line) as path:
             return await process.ask(run_id, file_line(run_id, path), run, sink)
@@ -157,7 +159,7 @@ class Start:
         if not self._hook.prefix and (reason := why_not_startable(path)):
             raise HookFailed(f"cannot start {path}: {reason}")
         with log.bound(**self._hook.fields):
-            return await ResidentProcess.start(self._hook.name, self._command, self._children, self._sink)
+            return await ResidentProcess.start(self._hook, self._command, self._children, self._sink)
 
 
 def _command(settings: HooksSettings, hook: Hook) -> Command:

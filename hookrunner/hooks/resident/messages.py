@@ -16,8 +16,6 @@ from kubetypes.json_values import JSON
 PROTOCOL = "hookrunner.io/resident"
 VERSION = 1
 CAPABILITIES = ("cancel", "file", "log", "progress")
-LARGEST = 64 << 20
-"""Bytes of a line."""
 _LARGE = 256 << 10
 """Bytes of a line from which on it is not read in the event loop, if its id stands first."""
 _MOST_CONCURRENT = 1000

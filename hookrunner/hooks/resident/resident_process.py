@@ -19,7 +19,6 @@ import orjson
 from hookrunner import log
 from hookrunner.errors import HookFailed
 from hookrunner.hooks.resident.messages import (
-    LARGEST,
     OUR_HELLO,
     CancelReason,
     Hello,
@@ -28,6 +27,7 @@ from hookrunner.hooks.resident.messages import (
     read_hello,
     read_line,
 )
+from hookrunner.model.bindings import Hook, Resident
 from hookrunner.model.hook_runs import ExitedBadly, Run
 from hookrunner.process.child import Child, Command
 from hookrunner.process.children import Children
@@ -78,8 +78,9 @@ class ResidentProcess:
         self._ids = itertools.count(1)
 
     @classmethod
-    async def start(cls, name: str, command: Command, children: Children, sink: LineSink) -> "ResidentProcess":
+    async def start(cls, hook: Hook, command: Command, children: Children, sink: LineSink) -> "ResidentProcess":
         """Start the process and exchange hellos. Raises HookFailed with what it printed if it does not become ready."""
+        settings = hook.config.settings.resident or Resident()
         process: ResidentProcess | None = None
 
         def read(line: bytes) -> tuple[str, Message] | None:
@@ -88,8 +89,8 @@ class ResidentProcess:
         def lost(reason: str) -> HookFailed:
             return process._lost(reason) if process else HookFailed(reason)
 
-        session = await LineSession.open(LineRules(LARGEST, read, lost, waits=True))
-        process = cls(name, session, sink)
+        session = await LineSession.open(LineRules(settings.max_line, read, lost, waits=True))
+        process = cls(hook.name, session, sink)
         try:
             await process._begin(command, children)
             process.hello = await process._receive_hello()

@@ -62,9 +62,9 @@ async def test_a_second_answer_ends_the_process_and_the_next_run_gets_another(re
     assert residents.state(hook).restarts == {"failed": 1}
 
 
-async def test_an_answer_without_an_end_is_bounded(residents: Residents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_without_an_end_is_bounded(residents: Residents) -> None:
     """1 GB, with a bound of 1 MiB."""
-    monkeypatch.setattr(resident_process, "LARGEST", 1 << 20)
+    residents.resident = Resident(max_line=1 << 20)
     hook = residents.hook(
         GOOD_AFTERWARDS + "hello()\nfor run in runs():\n    while True:\n        answers.write(b'x' * 65536)\n"
     )
@@ -77,7 +77,7 @@ async def test_a_run_that_is_too_long_for_a_line_is_refused_without_the_capabili
     residents: Residents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookrunner.hooks.resident.line_carrier.FILE_FROM", 10)
-    monkeypatch.setattr("hookrunner.hooks.resident.line_carrier.LARGEST", 10)
+    residents.resident = Resident(max_line=10)
     hook = residents.hook(ANSWERS)
     with pytest.raises(HookFailed, match="the hook reads no files"):
         await residents.run(hook)
