@@ -99,8 +99,8 @@ async def test_a_process_is_replaced_after_so_many_runs_give_or_take_a_tenth(res
 
 async def test_with_work_waiting_the_next_process_is_ready_before_the_old_one_ends(residents: Residents) -> None:
     hook = residents.hook("""
-hello()
 once("ready-" + str(not once("first")))
+hello()
 for run in runs():
     send(answer={"id": run["id"], "recycle": True})
 once("ended-" + ("True" if os.path.exists(os.path.join(os.path.dirname(__file__), "ready-True")) else "False"))
