@@ -23,7 +23,6 @@ from hookrunner.linting.context_checks import check_contexts
 from hookrunner.linting.file_checks import check_file, check_keys, check_skipped, check_writers
 from hookrunner.linting.findings import Finding, Remark, without_ignored
 from hookrunner.linting.hook_source import Source
-from hookrunner.linting.resident_checks import check_resident
 from hookrunner.linting.served_kinds import check_kinds
 from hookrunner.linting.webhook_checks import check_webhooks
 from hookrunner.model.bindings import Hook, HookConfig
@@ -35,6 +34,7 @@ _PLACE = re.compile(r"[\w./-]+(?:\[\d+]\.[\w./-]+)*(?:\[\d+])?")
 _ASKING = re.compile(r"^cannot get config for hook '.*?': ")
 _FRAMEWORK_IS_ELSEWHERE = 'the framework is at /shell_lib.sh in the image only; write source "$(hookrunner shell-lib)"'
 _QUOTED = re.compile(r"'([^']{2,})'")
+_SERVES = re.compile(r"--resident|hook::serve")
 _LAST_KEY = re.compile(r"([\w/-]+)(?:\[\d+])?$")
 
 
@@ -103,7 +103,7 @@ class Linter:
         remarks = [*check_file(source), *check_keys(source), *(_refused(source, problem) if problem else ())]
         if hook:
             remarks += await self._check_declarations(source, hook.config)
-            remarks += await check_resident(source, hook, self.settings, self.children)
+            remarks += await self._check_resident(source, hook)
         return _placed(shown, source, remarks)
 
     async def _check_declarations(self, source: Source, config: HookConfig) -> list[Remark]:
@@ -116,6 +116,19 @@ class Linter:
             *(check_permissions(source, config) if self.is_strict else ()),
             *await check_filters(source, config, self.jq),
         ]
+
+    async def _check_resident(self, source: Source, hook: Hook) -> list[Remark]:
+        """What is wrong with how a resident hook says hello and ends. No run is played: it might change something."""
+        if hook.config.settings.resident is None:
+            return []
+        # Lint of other hooks need not pay for the import.
+        from hookrunner.hooks.resident.line_carrier import find_problem
+
+        alone = replace(self.settings, environ=without_cluster(self.settings.environ))
+        problem = await find_problem(alone, hook, self.children, catalog.Silence())
+        advice = "" if _SERVES.search(source.text) else "; the file does nothing about the argument --resident"
+        text = f"{problem}{advice}; see docs/hook-protocol.md"
+        return [Remark("resident", max(source.text.find("resident"), 0), text)] if problem else []
 
 
 def _single(path: Path) -> HookFile | Skipped:
