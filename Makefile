@@ -8,8 +8,9 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-10s %s\n' "$$name" "$$text"; done
 
-quick: ## types, lint, import contract, tests without a cluster or the program: about a minute
-	@$(MAKE) --no-print-directory --output-sync=target --jobs 4 unit types lint contract
+quick: ## lint and import contract, then types and tests without a cluster or the program: about a minute
+	@$(MAKE) --no-print-directory --output-sync=target --jobs 2 lint contract
+	@$(MAKE) --no-print-directory --output-sync=target --jobs 2 unit types
 
 types: ## mypy --strict on code, tests and benchmarks
 	@mypy --no-error-summary
