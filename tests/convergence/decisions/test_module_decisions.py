@@ -5,6 +5,7 @@ Level: pure."""
 import asyncio
 import io
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -141,6 +142,7 @@ async def test_modules_that_nothing_has_turned_on_are_one_line_of_the_log(world:
     await world.decisions.decide()
     world.edit()
     await world.decisions.decide()
+    log.configure("text", "info", sys.__stderr__ or sys.stderr)
     lines = [re.split(r"  +", line, maxsplit=2)[1:] for line in printed.getvalue().splitlines()]
     turn_on = 'to turn one on, set its flag in the ConfigMap, as in bEnabled: "true"'
     assert [f"modules are off: {turn_on}", 'modules="b, c"'] in lines
