@@ -13,6 +13,7 @@ from hookrunner import log
 from hookrunner.errors import ApiError, KubeError
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
@@ -62,7 +63,8 @@ class ReplicaCheck:
         """Look now and then, until there is nothing to look at or no right to look at it."""
         while self._pod:
             try:
-                deployment = await self._read_deployment(self._pod)
+                with tolerated_refusals():
+                    deployment = await self._read_deployment(self._pod)
             except ApiError as error:
                 _log.debug("cannot look for other replicas", error=error)
                 return

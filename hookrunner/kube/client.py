@@ -17,6 +17,7 @@ what they mean. A `stream` is never repeated.
 
 import asyncio
 import io
+import re
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -51,6 +52,7 @@ METADATA_LIST = f"{JSON_TYPE};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{J
 """What to accept for only `metadata` of objects; complete ones from a server that cannot leave the rest out.
 Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches"""
 
+_NAMESPACE = re.compile(r"/namespaces/([^/]+)/")
 _PAUSES = (0.1, 0.5, 2.0)
 _LONGEST_PAUSE = 10.0
 _SHOWN = 200
@@ -105,6 +107,7 @@ class Client:
         self._pace = pace
         self._loud = loud
         self._level = "info" if loud else "debug"
+        self.lacked = credentials.lacked
         self._tls: tuple[tuple[object, ...], ssl.SSLContext | bool] = ((), True)
 
     async def __aenter__(self) -> Self:
@@ -219,9 +222,17 @@ class Client:
             _log.log(self._level, "request", method=call.method, path=call.path, code=code, seconds=round(seconds, 4))
         self.outage.note_answer(response.status)
         if response.status >= 300:
-            refusal = refusals.name_missing_rule(await _refusal(call, response))
-            raise refusals.explain_credentials(refusal, connection)
+            refusal = await _refusal(call, response)
+            self._note_right(call, refusal.raw)
+            raise refusals.explain_credentials(refusals.name_missing_rule(refusal), connection)
+        self._note_right(call)
         return response
+
+    def _note_right(self, call: ApiCall, message: str = "") -> None:
+        """Note whether there was a right. A refused watch is none that is missing: the list that follows shows that."""
+        if "watch" not in call.params and (message or self.lacked.is_any):
+            place = _NAMESPACE.search(call.path)
+            self.lacked.note((call.method, template(call.path), place and place[1]), message)
 
     def _check(self, call: ApiCall) -> None:
         """May this be sent now? Raises KubeError."""

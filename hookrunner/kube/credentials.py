@@ -23,6 +23,7 @@ import orjson
 from hookrunner import log
 from hookrunner.errors import BadKubeConfig
 from hookrunner.kube.cluster_lookup import Lookup
+from hookrunner.kube.lacked_rights import LackedRights
 from hookrunner.settings import KubeSettings
 
 _log = log.get(__name__)
@@ -104,7 +105,7 @@ def _connection(output: bytes, errors: bytes) -> Connection:
 
 
 class Credentials:
-    """The current connection. `connection` is the first one, already loaded."""
+    """The current connection. `connection` is the first one, already loaded. `lacked` are rights that were missing."""
 
     def __init__(self, settings: KubeSettings, connection: Connection) -> None:
         self._settings = settings
@@ -112,6 +113,7 @@ class Credentials:
         self._read_at = time.monotonic()
         self._loaded_at = -math.inf
         self._renewal = asyncio.Lock()
+        self.lacked = LackedRights()
 
     async def fresh(self) -> Connection:
         """The connection, renewed before its token expires. Never raises: a failed renewal is logged, and the present

@@ -28,6 +28,7 @@ import aiohttp
 
 from hookrunner import redaction
 from hookrunner.errors import ApiError, Denied, KubeError, Throttled
+from hookrunner.kube import lacked_rights
 from hookrunner.kube.credentials import Connection
 from hookrunner.manifests import role_objects
 from hookrunner.model.resources import Resource
@@ -38,16 +39,6 @@ _Error = TypeVar("_Error", bound=KubeError)
 
 _NO_RIGHT = re.compile(r'User ".*" cannot \w+ (?:resource|path)')
 """In the server's words. Quotas, admission and a Namespace that is going answer with 403, too."""
-_REQUEST = re.compile(
-    r'(?:\S+ (?:"[^"]*" )?is )?forbidden: User "[^"]*" cannot (?P<verb>\w+) '
-    r'(?:resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"|path "(?P<url>[^"]+)")'
-)
-_GRANT = re.compile(r'(?P<role>\S+ "[^"]*") is forbidden: user "[^"]*" .*is attempting to grant RBAC permissions not')
-"""Of a role, or of a binding to one, that has rights which its author lacks. Behind it are these, as Go shows them:
-`{APIGroups:[""], Resources:["pods"], Verbs:["list" "watch"]}`."""
-_GRANTED_RULE = re.compile(r"\{(?:(?:, )?\w+:\[[^\]]*\])+\}")
-_GRANTED_WORDS = re.compile(r"(\w+):\[([^\]]*)\]")
-_WORD = re.compile(r'"([^"]*)"')
 
 
 def rbac_rule(resource: Resource, verbs: Sequence[str], subresource: str = "") -> str:
@@ -71,50 +62,33 @@ def lacks_rights(error: BaseException) -> bool:
     """Was a request refused because hookrunner's role lacks a rule?"""
     if not (isinstance(error, Denied) and is_forbidden(error)):
         return False
-    return bool(_NO_RIGHT.search(error.raw) or _GRANT.match(error.raw))
+    return _NO_RIGHT.search(error.raw) is not None or lacked_rights.is_grant(error.raw)
 
 
 def name_missing_rule(error: ApiError) -> ApiError:
     """The same error, with the rule that allows the request; as it is if it is not about rights."""
-    if isinstance(error, Denied) and is_forbidden(error) and _ANONYMOUS not in error.raw:
-        if grant := _GRANT.match(error.raw):
-            rules = [_granted_rule(rule) for rule in _GRANTED_RULE.findall(error.raw, grant.end())]
-            return _with_rules(
-                error, f"grant what {grant['role']} has", rules, "a role can only be given by its holders"
-            )
-        if request := _REQUEST.match(error.raw):
-            what = f"{request['verb']} {request['resource'] or request['url']}"
-            return _with_rules(error, what, [_requested_rule(request)], error.raw)
-    return error
+    if not (isinstance(error, Denied) and is_forbidden(error)) or _ANONYMOUS in error.raw:
+        return error
+    rules = [role_objects.to_line(right) for right in lacked_rights.lacking(error.raw)]
+    if not rules:
+        return error
+    if lacked_rights.is_grant(error.raw):
+        role = error.raw.partition(" is forbidden: ")[0]
+        return _with_rules(error, f"grant what {role} has", rules, "an account can only grant what it has")
+    return _with_rules(error, "do this", rules, error.raw)
 
 
 def explain_rights(error: _Error, what: str, *rules: str) -> _Error | Denied:
     """The same error, saying what could not be done and which rules allow it; as it is if it is not about rights, or
     about those that a role grants."""
-    if not (isinstance(error, Denied) and lacks_rights(error)) or _GRANT.match(error.raw):
+    if not (isinstance(error, Denied) and lacks_rights(error)) or lacked_rights.is_grant(error.raw):
         return error
-    return _with_rules(error, what, rules, error.raw if _REQUEST.match(error.raw) else str(error))
+    return _with_rules(error, what, rules, error.raw if lacked_rights.lacking(error.raw) else str(error))
 
 
 def _with_rules(error: Denied, what: str, rules: Sequence[str], words: str) -> Denied:
     message = f"no right to {what}: add {' and '.join(rules)} to the role of hookrunner's ServiceAccount ({words})"
     return Denied(error.status, error.reason, message, raw=error.raw)
-
-
-def _requested_rule(request: re.Match[str]) -> str:
-    """The rule that allows a request which was refused."""
-    verbs = (request["verb"],)
-    if request["url"]:
-        return role_objects.to_line(Right((), (), verbs, urls=(request["url"],)))
-    return role_objects.to_line(Right((request["group"],), (request["resource"],), verbs))
-
-
-def _granted_rule(rule: str) -> str:
-    """A rule of a role that was refused."""
-    parts = {key: tuple(_WORD.findall(words)) for key, words in _GRANTED_WORDS.findall(rule)}
-    groups, resources, verbs = (parts.get(key, ()) for key in ("APIGroups", "Resources", "Verbs"))
-    names, urls = (parts.get(key, ()) for key in ("ResourceNames", "NonResourceURLs"))
-    return role_objects.to_line(Right(groups, resources, verbs, names, urls=urls))
 
 
 _WRONG_NAME = frozenset({62, 63, 64})

@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from hookrunner.model.timestamps import micro_time
@@ -145,7 +146,8 @@ async def read_registration(client: Client, registration: Registration) -> JSON:
 async def read_live(client: Client, resource: Resource, name: str) -> JSON:
     """The object, None if it does not exist. Raises KubeError; `Denied` if neither `list` nor `get` is allowed."""
     try:
-        listed = await writes.read_list(client, ObjectRef(resource), ListOptions(fields=f"metadata.name={name}"))
+        with tolerated_refusals():
+            listed = await writes.read_list(client, ObjectRef(resource), ListOptions(fields=f"metadata.name={name}"))
     except Denied as error:
         if not refusals.is_forbidden(error):
             raise

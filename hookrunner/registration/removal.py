@@ -11,6 +11,7 @@ from hookrunner import log
 from hookrunner.errors import Denied, KubeError
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.writes import ListOptions, ObjectRef
 from hookrunner.registration.desired import DesiredRegistrations
 from hookrunner.registration.reconcile import Claim, read_live
@@ -40,7 +41,8 @@ async def find_possible_leftovers(client: Client, desired: DesiredRegistrations)
     Raises KubeError."""
     for registration in registrations(desired):
         yield registration
-    listed = await writes.read_list(client, ObjectRef(DEFINITION), ListOptions(labels=LABELLED))
+    with tolerated_refusals():
+        listed = await writes.read_list(client, ObjectRef(DEFINITION), ListOptions(labels=LABELLED))
     for obj in listed["items"]:
         if obj["metadata"]["name"] not in desired.conversions and not desired.incomplete:
             yield CrdConversion(obj["metadata"]["name"], desired.conversion, None)
@@ -61,7 +63,8 @@ async def has_leftovers(client: Client, desired: DesiredRegistrations) -> bool:
 async def _has_leftover(client: Client, registration: Registration) -> bool:
     """Is something undesired in this object? There may be a right to read one of the objects and not the next."""
     try:
-        existing = await read_live(client, registration.resource, registration.name)
+        with tolerated_refusals():
+            existing = await read_live(client, registration.resource, registration.name)
     except Denied:
         return False
     return existing is not None and registration.is_undeclared(existing)

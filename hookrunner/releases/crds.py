@@ -22,6 +22,7 @@ from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFou
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import read_entries
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.writes import FIELD_MANAGER, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.definition_comparison import merged
@@ -172,7 +173,8 @@ class Crds:
         ref, status = replace(_ref(crd), subresource="status"), {"storedVersions": stored}
         try:
             body = live | {"status": live["status"] | status}
-            answer = await writes.replace(self._client, ref, body, _OPTIONS)
+            with tolerated_refusals():
+                answer = await writes.replace(self._client, ref, body, _OPTIONS)
         except Denied as error:
             if not refusals.is_forbidden(error):
                 raise

@@ -19,6 +19,7 @@ from hookrunner import log
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.releases import HelmHook
 from hookrunner.releases.kstatus import ended
@@ -94,7 +95,8 @@ class HelmHooks:
         obj, timeout = step.hook.obj, step.timeout
         options = WriteOptions(MANAGER, force=False, strict=True)
         try:
-            await writes.apply(self._client, await self._ref(step), obj, options)
+            with tolerated_refusals():
+                await writes.apply(self._client, await self._ref(step), obj, options)
         except Denied as error:
             if not refusals.is_forbidden(error):
                 raise

@@ -18,6 +18,7 @@ from hookrunner.engine.assembly import Parts
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.errors import KubeError, NotFound, RegistrationFailed
 from hookrunner.kube import writes
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.bindings import Hook, ReviewKind
@@ -150,7 +151,8 @@ class Webhooks:
         targets = {"admission": planned.admission, "conversion": planned.conversion}
         for target in [targets[kind] for kind in sorted(wanted) if not targets[kind].url]:
             try:
-                await writes.read(self._client, ObjectRef(_SERVICES, target.namespace, target.service))
+                with tolerated_refusals():
+                    await writes.read(self._client, ObjectRef(_SERVICES, target.namespace, target.service))
             except NotFound:
                 raise RegistrationFailed(
                     f"webhooks would lead to the {target}, which does not exist: with the chart set webhooks.admission "

@@ -17,6 +17,7 @@ from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFou
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import ObjectState, Opener, follow_object
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.writes import ObjectRef, WriteAnswer
 from hookrunner.model.events import WatchLost, WatchRestored
 from hookrunner.model.resources import Resource, Selection
@@ -222,7 +223,8 @@ class ConfigObject:
 
     async def _patch(self, version: str, key: str, text: str) -> WriteAnswer:
         patch = {"metadata": {"resourceVersion": version}, "data": {key: text}}
-        return await writes.merge_patch(self._client, self._ref, patch)
+        with tolerated_refusals():
+            return await writes.merge_patch(self._client, self._ref, patch)
 
     async def _put(self, key: str, text: str) -> JSON:
         """Write by an update and return the answer: users of addon-operator grant `update` and not `patch`."""

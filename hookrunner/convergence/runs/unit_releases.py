@@ -10,6 +10,7 @@ from hookrunner.convergence.events import Notice
 from hookrunner.convergence.runs.seams import DriftWatches, KnownReleases, ManifestReader
 from hookrunner.convergence.unit_states import CALM, MOST_PAUSES, UnitStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.model.modules import Choice
 from hookrunner.model.releases import Head, ReleaseOptions
 from hookrunner.model.units import Unit
@@ -65,7 +66,8 @@ class ReleaseLocator:
     async def _list_strays(self) -> Mapping[str, Head]:
         """Our releases in other namespaces; none without the right to list all records."""
         try:
-            return await self._releases.list_strays()
+            with tolerated_refusals():
+                return await self._releases.list_strays()
         except Denied as error:
             _log.debug("releases in other namespaces cannot be listed", error=error)
             return {}

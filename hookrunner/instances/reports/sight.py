@@ -29,5 +29,5 @@ class Sight:
             yield f"no instance is seen since {rfc3339(since)}: the API server does not answer"
             return
         for name, cache in self._caches.items():
-            if cache.is_listed and cache.obstacle:
+            if cache.is_known and cache.obstacle:
                 yield f"{name}: not seen since {rfc3339(cache.obstacle_since)}: {cache.obstacle}"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from hookrunner.errors import Denied, KubeError, NotFound, ObjectOwned, ReleaseFailed
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addons import ADDON_LABEL
 from hookrunner.model.resources import Resource
@@ -131,7 +132,8 @@ class ReleaseOwners:
     async def _is_absent(self, namespace: str) -> bool:
         """Is it certain that a namespace does not exist?"""
         try:
-            await writes.read(self._client, ObjectRef(_NAMESPACES, name=namespace))
+            with tolerated_refusals():
+                await writes.read(self._client, ObjectRef(_NAMESPACES, name=namespace))
         except NotFound:
             return True
         except KubeError:

@@ -23,6 +23,7 @@ from hookrunner import log
 from hookrunner.errors import Denied, KubeError, ReleaseFailed
 from hookrunner.kube import refusals
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.watch import Watches
 from hookrunner.model.events import ObjectSeen, Synced
 from hookrunner.model.releases import Head
@@ -229,7 +230,8 @@ class ReleaseStore:
     async def _find_elsewhere(self, namespace: str) -> dict[str, Head]:
         cache, heads = RevisionCache(), self._caches[namespace].heads()
         try:
-            cache.replace(*await self._others.list_revisions(namespace))
+            with tolerated_refusals():
+                cache.replace(*await self._others.list_revisions(namespace))
         except Denied:
             if not any(head.owned for head in heads.values()):
                 kinds = f"{self._others.kind}s"

@@ -126,6 +126,13 @@ def test_rows_of_a_kind_that_cannot_be_watched_say_since_when(site: Site, world:
     assert ([row.unseen_since for row in site.views.rows()], [*site.sight.losses()]) == ([0.0], [])
 
 
+def test_a_kind_that_was_never_listed_is_named_unless_that_passes(site: Site) -> None:
+    list(site.cache.read([WatchLost("a restart", brief=True)]))
+    assert [*site.sight.losses()] == []
+    list(site.cache.read([WatchLost("no right to list", brief=False)]))
+    assert [loss.split("Z: ")[1] for loss in site.sight.losses()] == ["no right to list"]
+
+
 def test_units_are_found_by_addon_and_name(site: Site, world: World) -> None:
     for seen in (instance(), instance(namespace="other"), instance("z")):
         site.units.add(world, seen)

@@ -1,0 +1,87 @@
+"""Which rights hookrunner's account lacks, as refusals show them. Level: sandbox."""
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import RawTestServer
+
+from hookrunner.errors import Denied, NotFound
+from hookrunner.kube.client import ApiCall, Client
+from hookrunner.kube.credentials import Connection, Credentials
+from hookrunner.kube.lacked_rights import LackedRights, lacking, tolerated_refusals
+from hookrunner.metrics.names import Metrics
+from hookrunner.metrics.recorders import Requests
+from hookrunner.model.rights import Right
+from hookrunner.settings import KubeSettings
+
+ROLE = "add to the role of hookrunner's ServiceAccount: "
+
+
+def words(verb: str, resource: str = "configmaps", place: str = "at the cluster scope") -> str:
+    return f'{resource} is forbidden: User "me" cannot {verb} resource "{resource}" in API group "" {place}'
+
+
+def test_a_refusal_is_read_as_a_right() -> None:
+    (right,) = lacking(words("list", "pods/log", 'in the namespace "shop"'))
+    assert right == Right(("",), ("pods/log",), ("list",), namespace="shop")
+    assert lacking('pods "a" is forbidden: exceeded quota') == ()
+
+
+def test_all_that_is_missing_is_shown_as_few_rules() -> None:
+    lacked = LackedRights()
+    for verb, resource in (("list", "pods"), ("create", "pods"), ("list", "secrets"), ("create", "secrets")):
+        lacked.note((verb, resource), words(verb, resource))
+    lacked.note("other", words("get", place='in the namespace "shop"'))
+    assert lacked.conditions() == {
+        "rights": (
+            True,
+            ROLE + '{apiGroups: [""], resources: [pods, secrets], verbs: [list, create]}, '
+            '{apiGroups: [""], resources: [configmaps], verbs: [get]} in namespace shop',
+        )
+    }
+
+
+def test_a_right_is_missing_until_a_request_of_its_kind_is_allowed() -> None:
+    lacked = LackedRights()
+    lacked.note("list", words("list"))
+    lacked.note("get", words("get"))
+    lacked.note("list")
+    assert lacked.conditions() == {"rights": (True, ROLE + '{apiGroups: [""], resources: [configmaps], verbs: [get]}')}
+    lacked.note("get")
+    assert (lacked.conditions(), lacked.is_any) == ({}, False)
+
+
+def test_what_is_not_asked_for_any_more_is_not_shown_for_ever() -> None:
+    times = iter([0.0, 899.0, 901.0])
+    lacked = LackedRights(lambda: next(times))
+    lacked.note("list", words("list"))
+    assert lacked.conditions()
+    assert not lacked.conditions()
+
+
+def test_what_a_caller_can_do_without_is_not_missing() -> None:
+    lacked = LackedRights()
+    with tolerated_refusals():
+        lacked.note("list", words("list"))
+    assert not lacked.is_any
+    lacked.note("list", words("list"))
+    assert lacked.is_any
+
+
+async def test_a_client_notes_refusals_and_what_shows_that_a_right_is_there() -> None:
+    denied = {"kind": "Status", "reason": "Forbidden", "message": words("delete", place='in the namespace "a"')}
+    answers = iter([(403, denied), (200, {}), (404, {})])
+
+    async def answer(http: web.BaseRequest) -> web.Response:
+        status, body = next(answers)
+        return web.json_response(body, status=status)
+
+    async with RawTestServer(answer) as server:
+        credentials = Credentials(KubeSettings(), Connection(str(server.make_url("")).rstrip("/")))
+        async with Client(credentials, Requests(Metrics(""))) as client:
+            with pytest.raises(Denied, match=r"verbs: \[delete\]"):
+                await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/configmaps/x"))
+            await client.send(ApiCall("DELETE", "/api/v1/namespaces/b/configmaps/x"))
+            assert credentials.lacked.is_any, "that was in another namespace"
+            with pytest.raises(NotFound):
+                await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/configmaps/y"))
+            assert not credentials.lacked.is_any
