@@ -14,7 +14,7 @@ from hookrunner.manifests.role_objects import to_values
 from hookrunner.model.rights import compact
 from hookrunner.modules.offline import Configured
 from hookrunner.packages.source_locations import overrides_of
-from hookrunner.rights.needed_rights import find_needed_rights, read_files
+from hookrunner.rights.needed_rights import NeededRights, find_needed_rights, read_files
 from hookrunner.testing.addons.addon_bench import directory_source
 
 ROOT = Path(__file__).parents[1]
@@ -25,13 +25,18 @@ _HEAD = "# What {0} installs, in each version that is offered: written by `pytho
 
 def rules_of(addon: str) -> str:
     """The text of an addon's file. Raises HookrunnerError."""
-    flags = {"addons-dir": str(ADDONS), "addons": addon, "modules-dir": ":", "hooks-dir": ":"}
+    return _HEAD.format(addon) + to_values(compact(needed_for(addon).others))
+
+
+def needed_for(*names: str, namespace: str = "hookrunner") -> NeededRights:
+    """The rights of a hookrunner in this namespace that offers these addons, or all. Raises HookrunnerError."""
+    flags = {"addons-dir": str(ADDONS), "addons": ",".join(names), "modules-dir": ":", "hooks-dir": ":"}
     loaded = settings.load(flags, "hookrunner", {})
     with quiet():
         files = read_files(loaded, Configured(), partial(directory_source, overrides_of(loaded.addons)))
-        needed = asyncio.run(find_needed_rights(files, "hookrunner"))
+        needed = asyncio.run(find_needed_rights(files, namespace))
     assert needed.notes == (), needed.notes
-    return _HEAD.format(addon) + to_values(compact(needed.others))
+    return needed
 
 
 def addons() -> list[str]:

@@ -1,10 +1,16 @@
 """The rules that the chart has for each shipped addon are those that its packages need. Level: pure."""
 
+import json
+from collections.abc import Iterable
+
 import pytest
 import yaml
 
-from hookrunner.model.rights import VERBS
-from tests.addon_rights import RULES, addons, rules_of
+from hookrunner.manifests.role_objects import to_line
+from hookrunner.model.rights import VERBS, Right, merge
+from tests.addon_rights import RULES, addons, needed_for, rules_of
+from tests.controlplane.rights import rights_in
+from tests.fakes.chart import render_rights
 
 
 @pytest.mark.slow
@@ -28,3 +34,16 @@ def test_no_file_grants_everything() -> None:
     ]
     assert {verb for rule in rules for verb in rule["verbs"]} <= {*VERBS} - {"*", "escalate", "impersonate"}
     assert [rule for rule in rules if "*" in {*rule["resources"], *rule["apiGroups"]}] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [("coredns",), ("dashboard", "metrics-server"), ()], ids=["one", "two", "all"])
+def test_the_chart_grants_what_rbac_prints_for_the_same_addons(names: tuple[str, ...]) -> None:
+    """Without `clusterAdmin`, whatever `addons.names` are."""
+    offered = json.dumps({"enabled": True, "names": names})
+    rendered = render_rights("watch", "--set-json", f"addons={offered}")
+    assert shown(rights_in(rendered)) == shown(needed_for(*names, namespace="default").all)
+
+
+def shown(rights: Iterable[Right]) -> set[tuple[str, str]]:
+    return {(right.namespace, to_line(right)) for right in merge(rights)}

@@ -134,6 +134,14 @@ def test_the_notes_state_what_to_do_next(helm: Path) -> None:
     assert "clusterAdmin" not in plain + both
 
 
+def test_the_notes_state_what_addons_may_and_what_users_have_to_add(helm: Path) -> None:
+    some = notes(helm, "--set", "addons.enabled=true,addons.names={coredns,web},addons.kinds.web.plural=webs")
+    assert "It may install the addons coredns, web, and nothing else." in some
+    assert "For web add rbac.rules: hookrunner rbac" in some
+    patched = notes(helm, "--set", "addons.enabled=true,addons.patches=all")
+    assert "rbac.rules, or every right: addons.clusterAdmin=true" in patched
+
+
 @pytest.mark.parametrize("part", ["modules", "addons"])
 def test_the_notes_warn_of_all_rights(part: str, helm: Path) -> None:
     said = notes(helm, "--set", f"{part}.enabled=true,{part}.clusterAdmin=true")

@@ -38,7 +38,7 @@ def own_rights(settings: Settings, namespace: str, installed: Installation, kind
     if settings.modules.on or settings.addons.on:
         yield from _module_rights(settings, namespace, installed)
     if settings.addons.on:
-        yield from _addon_rights(settings, installed.addons, kinds)
+        yield from _addon_rights(installed.addons, kinds)
     yield from _webhook_rights(settings, namespace, installed.hooks)
     if settings.cloud.on:
         yield from rights_of(settings)
@@ -73,21 +73,17 @@ def _definition_rights(definitions: Iterable[JSON], why: str) -> Iterator[Right]
         yield Right(_CRDS[0], status, ("update",), names, needs=_need(why))
 
 
-def _addon_rights(settings: Settings, addons: Iterable[Addon], kinds: KindNames) -> Iterator[Right]:
-    """Definitions are followed for all; instances are changed only where they are reconciled."""
-    places = settings.addons.namespaces
+def _addon_rights(addons: Iterable[Addon], kinds: KindNames) -> Iterator[Right]:
+    """Instances are written in all namespaces: those outside of --addon-namespaces get the phase Conflict, and their
+    finalizer is removed when they are deleted."""
     for addon in addons:
         resource = addon.object.resource
         group, plural = (resource.group,), resource.plural
         yield Right(group, (plural,), WATCH, needs=_need(f"instances of {addon.name}"))
-        within = places if resource.namespaced else ()
-        written = [
-            Right(group, (plural,), ("get", "patch"), needs=_need(f"finalizers of instances of {addon.name}")),
-            Right(group, (f"{plural}/status",), ("patch",), needs=_need(f"status of instances of {addon.name}")),
-            Right(group, (f"{plural}/finalizers",), ("update",), needs=_need("owner references of what they install")),
-            Right(("",), ("events",), ("create", "patch"), needs=_need("Events on instances")),
-        ]
-        yield from (right for whole in written for right in whole.in_namespaces(within))
+        yield Right(group, (plural,), ("get", "patch"), needs=_need(f"finalizers of instances of {addon.name}"))
+        yield Right(group, (f"{plural}/status",), ("patch",), needs=_need(f"status of instances of {addon.name}"))
+        yield Right(group, (f"{plural}/finalizers",), ("update",), needs=_need("owner references of what they install"))
+        yield Right(("",), ("events",), ("create", "patch"), needs=_need("Events on instances"))
         if addon.object.crd != "external":
             yield from _definition_rights([{"metadata": {"name": addon.object.crd_name}}], f"the kind of {addon.name}")
         for required in addon.requires.objects:

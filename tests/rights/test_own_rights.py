@@ -73,15 +73,14 @@ def test_definitions_are_changed_by_name() -> None:
     }
 
 
-def test_instances_are_written_in_the_namespaces_that_are_reconciled() -> None:
+def test_instances_are_written_in_all_namespaces_where_they_are_not_reconciled_too() -> None:
     flags = {"addons-dir": str(ROOT / "addons"), "addons": "coredns", "addon-namespaces": "kube-system,dns"}
     offered = Installation(addons=find_addons([ROOT / "addons"], ["coredns"]).addons)
     ours = {right for right in rights(flags, offered) if "coredns" in right[1] + right[3]}
     assert ours == {
-        ("", "coredns", "list watch", ""),
-        *((place, "coredns", "get patch", "") for place in ("kube-system", "dns")),
-        *((place, "coredns/status", "patch", "") for place in ("kube-system", "dns")),
-        *((place, "coredns/finalizers", "update", "") for place in ("kube-system", "dns")),
+        ("", "coredns", "get list watch patch", ""),
+        ("", "coredns/status", "patch", ""),
+        ("", "coredns/finalizers", "update", ""),
         ("", "customresourcedefinitions", "get update", "coredns.addons.x-k8s.io"),
         ("", "customresourcedefinitions/status", "update", "coredns.addons.x-k8s.io"),
     }

@@ -57,6 +57,22 @@ not served, or not by this version, has none that could be read. */}}
 {{- end }}
 {{- end }}
 
+{{- /* The rules for what the offered addons of the image install, as {rules, namespaces}. */}}
+{{- define "hookrunner.addons.installed" -}}
+{{- $rules := list }}
+{{- $namespaces := dict }}
+{{- range $name, $kind := include "hookrunner.addons.kinds" . | fromYaml }}
+{{- if not (hasKey $.Values.addons.kinds $name) }}
+{{- $file := $.Files.Get (printf "files/rights/%s.yaml" $name) | fromYaml }}
+{{- $rules = concat $rules $file.rules | uniq }}
+{{- range $namespace, $within := $file.namespaces }}
+{{- $_ := set $namespaces $namespace (concat (get $namespaces $namespace | default list) $within | uniq) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- dict "rules" $rules "namespaces" $namespaces | toYaml }}
+{{- end }}
+
 {{- define "hookrunner.addons.instances" -}}
 {{ include "hookrunner.name" . | trunc 53 | trimSuffix "-" }}-instances
 {{- end }}

@@ -37,6 +37,38 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Release.Namespace }}-{{ include "hookrunner.name" . }}
 {{- end }}
 
+{{- /* A role with these rules, of this name, and its binding to the account: of the namespace, or without one of the
+cluster. */}}
+{{- define "hookrunner.role" -}}
+{{- $prefix := ternary "" "Cluster" (not (empty .namespace)) }}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $prefix }}Role
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- include "hookrunner.labels" .root | nindent 4 }}
+rules: {{- toYaml .rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $prefix }}RoleBinding
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- include "hookrunner.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $prefix }}Role
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "hookrunner.account" .root }}
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}
+
 {{- /* The name in the cluster: the program adds a suffix to the setting where its predecessor did. */}}
 {{- define "hookrunner.webhooks.configuration" -}}
 {{ get .Values.settings "validating-webhook-configuration-name" | default (include "hookrunner.clusterwide" .) }}{{ if eq (get .Values.settings "compat") "shell-operator" }}-hooks{{ end }}
