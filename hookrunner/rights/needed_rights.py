@@ -86,7 +86,7 @@ async def find_needed_rights(files: Files, namespace: str) -> NeededRights:
     installed_rights = await _installed_rights(files, namespace, kinds)
     created = {name for right in installed_rights if right.resources == ("namespaces",) for name in right.names}
     others = [*installed_rights, *_placed((*declared_rights(hooks, kinds), *used), created)]
-    own = _placed(own_rights(settings, namespace, installed, kinds), created)
+    own = _placed(own_rights(settings, namespace, installed), created)
     notes = {*kinds.guessed, *_unstated(hooks, used)}
     return NeededRights(merge(own), merge(others), tuple(sorted(notes)))
 

@@ -13,7 +13,6 @@ from hookrunner.model.addons import Addon
 from hookrunner.model.bindings import Hook
 from hookrunner.model.rights import READS, Reason, Right
 from hookrunner.rights.hook_rights import WATCH
-from hookrunner.rights.kind_names import KindNames
 from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
 
@@ -33,12 +32,12 @@ class Installation:
     addons: Sequence[Addon] = ()
 
 
-def own_rights(settings: Settings, namespace: str, installed: Installation, kinds: KindNames) -> Iterator[Right]:
+def own_rights(settings: Settings, namespace: str, installed: Installation) -> Iterator[Right]:
     """The rights in a cluster where hookrunner runs in this namespace."""
     if settings.modules.on or settings.addons.on:
         yield from _module_rights(settings, namespace, installed)
     if settings.addons.on:
-        yield from _addon_rights(installed.addons, kinds)
+        yield from _addon_rights(installed.addons)
     yield from _webhook_rights(settings, namespace, installed.hooks)
     if settings.cloud.on:
         yield from rights_of(settings)
@@ -73,7 +72,7 @@ def _definition_rights(definitions: Iterable[JSON], why: str) -> Iterator[Right]
         yield Right(_CRDS[0], status, ("update",), names, needs=_need(why))
 
 
-def _addon_rights(addons: Iterable[Addon], kinds: KindNames) -> Iterator[Right]:
+def _addon_rights(addons: Iterable[Addon]) -> Iterator[Right]:
     """Instances are written in all namespaces: those outside of --addon-namespaces get the phase Conflict, and their
     finalizer is removed when they are deleted."""
     for addon in addons:
@@ -86,10 +85,6 @@ def _addon_rights(addons: Iterable[Addon], kinds: KindNames) -> Iterator[Right]:
         yield Right(("",), ("events",), ("create", "patch"), needs=_need("Events on instances"))
         if addon.object.crd != "external":
             yield from _definition_rights([{"metadata": {"name": addon.object.crd_name}}], f"the kind of {addon.name}")
-        for required in addon.requires.objects:
-            kind = kinds.find(required.api_version, required.kind)
-            need = _need(f"what {addon.name} requires")
-            yield Right((kind.group,), (kind.plural,), READS, (required.name,), required.namespace, needs=need)
 
 
 def _webhook_rights(settings: Settings, namespace: str, hooks: Sequence[Hook]) -> Iterator[Right]:

@@ -16,7 +16,7 @@ from hookrunner.errors import BadInput, HookrunnerError
 from hookrunner.linting.addon_instances import default_instance, example_instance
 from hookrunner.model.addons import Addon
 from hookrunner.model.modules import Module
-from hookrunner.model.rights import ANY, Right
+from hookrunner.model.rights import ANY, READS, Right
 from hookrunner.modules.offline import Offline, stock_capabilities
 from hookrunner.packages.channels import is_kubernetes_in
 from hookrunner.releases.manifest_objects import CRD
@@ -63,8 +63,9 @@ class ModuleCharts:
 async def addon_rights(addon: Addon, bench: AddonBench, kinds: KindNames) -> list[Right]:
     """The rights for the releases of an addon's instances, in all versions that are offered. Those in the namespaces of
     instances have the namespace `INSTANCE`. Raises BadInput, PackageError."""
-    source, rights, builder = bench.source_of(addon), list[Right](), _Builder(bench, _instances(addon))
+    source, builder = bench.source_of(addon), _Builder(bench, _instances(addon))
     release = Release(f"addon {addon.name}", INSTANCE)
+    rights = list(release.needs("what it requires", _required_rights(addon, kinds)))
     kinds.learn(obj for request in builder.requests for obj in request.cluster if obj["kind"] == CRD)
     for version in await source.list_versions(addon.component):
         package = await source.read_package(addon.component, version)
@@ -72,6 +73,12 @@ async def addon_rights(addon: Addon, bench: AddonBench, kinds: KindNames) -> lis
         async for objects, helm_hooks in builder.builds(version, kubernetes):
             rights += [*release_rights(objects, release, kinds, helm_hooks), *health_rights(objects, release)]
     return rights
+
+
+def _required_rights(addon: Addon, kinds: KindNames) -> Iterator[Right]:
+    for required in addon.requires.objects:
+        kind = kinds.find(required.api_version, required.kind)
+        yield Right((kind.group,), (kind.plural,), READS, (required.name,), required.namespace)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from hookrunner.addons.addon_discovery import find_addons
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.model.bindings import Hook
 from hookrunner.model.rights import merge
-from hookrunner.rights.kind_names import KindNames
 from hookrunner.rights.own_rights import Installation, own_rights
 from hookrunner.settings import load
 from tests.fakes.chart import ROOT
@@ -24,7 +23,7 @@ NOTHING = Installation()
 
 def rights(flags: dict[str, str], installed: Installation = NOTHING) -> set[tuple[str, ...]]:
     """Namespace, resources, verbs, names."""
-    found = merge(own_rights(load({"modules-dir": ":"} | flags, "hookrunner", {}), "ns", installed, KindNames()))
+    found = merge(own_rights(load({"modules-dir": ":"} | flags, "hookrunner", {}), "ns", installed))
     return {
         (right.namespace, ",".join(right.resources), " ".join(right.verbs), ",".join(right.names)) for right in found
     }

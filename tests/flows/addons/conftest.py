@@ -22,7 +22,7 @@ from tests.flows.modules.test_addon_sources import serve_packages
 def whole_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
     """With controllers, a scheduler and a node."""
     directory = tmp_path_factory.mktemp("whole-cluster")
-    with ControlPlane(find_binaries(), directory, controllers=True) as plane:
+    with ControlPlane(find_binaries(), directory, controllers=True, audited=True) as plane:
         yield OwnCluster(plane, directory)
 
 
