@@ -105,7 +105,7 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         parts = Parts(background, children, jq, kube, views.metrics)
         built, webhooks, start_modules = await _assemble(settings, parts, hooks, views, stack)
         cloud = await _assemble_cloud(settings, parts, views, stack)
-        views.add(parts.kube.patcher.lacked.conditions)
+        views.add(parts.kube.patcher.lacked.conditions.copy)
         if settings.modules.on or settings.addons.on or any(hook.config.runs_unasked for hook in hooks.hooks):
             _check_replicas(settings, parts, views)
         views.add_engine(built.status, hooks)  # not earlier: not ready while modules are unknown

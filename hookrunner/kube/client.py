@@ -230,7 +230,7 @@ class Client:
 
     def _note_right(self, call: ApiCall, message: str = "") -> None:
         """Note whether there was a right. A refused watch is none that is missing: the list that follows shows that."""
-        if "watch" not in call.params and (message or self.lacked.is_any):
+        if "watch" not in call.params and (message or self.lacked.refused):
             place = _NAMESPACE.search(call.path)
             self.lacked.note((call.method, template(call.path), place and place[1]), message)
 

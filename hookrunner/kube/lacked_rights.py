@@ -3,7 +3,7 @@ was for.
 
     right, = lacking(error.raw)            # what a refusal says; empty if it is about something else
     lacked = LackedRights()                # one for each account: its clients report refusals and answers
-    lacked.conditions()                    # {"rights": (True, "…")} while a right is missing, else {}
+    lacked.conditions                      # {"rights": (True, "…")} while a right is missing, else {}
 
 A part of the program that can do without a right, and asks for it by trying, does that `with tolerated_refusals():`.
 
@@ -77,30 +77,27 @@ def _granted(rule: str) -> Right:
 
 
 class LackedRights:
-    """What was refused lately, by the kind of request; it ends when one of the same kind is not refused."""
+    """What was refused lately, by the kind of request: until one of its kind is allowed, or none was made for long.
+    `refused` has for each when, in seconds of the clock, and the rights; `conditions` has the condition `rights` of
+    `/readyz` while one is missing. A restart grants nothing, so it makes nothing unready."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._refused: dict[Hashable, tuple[float, tuple[Right, ...]]] = {}
-
-    @property
-    def is_any(self) -> bool:
-        """Was anything refused and not allowed since?"""
-        return bool(self._refused)
+        self.refused: dict[Hashable, tuple[float, tuple[Right, ...]]] = {}
+        self.conditions: dict[str, tuple[bool, str]] = {}
 
     def note(self, request: Hashable, message: str = "") -> None:
         """Note that a request of this kind was answered, with this message if it was refused."""
+        now = self._clock()
         if not (rights := lacking(message)):
-            self._refused.pop(request, None)
+            self.refused.pop(request, None)
         elif not _tolerated.get():
-            self._refused[request] = (self._clock(), rights)
-
-    def conditions(self) -> dict[str, tuple[bool, str]]:
-        """The condition `rights` of `/readyz`, while one is missing. A restart would not help, so it makes nothing
-        unready."""
-        recent = [rights for at, rights in self._refused.values() if self._clock() - at < _RECENT]
-        rules = [_describe(right) for right in compact(merge(right for rights in recent for right in rights))]
-        return {"rights": (True, f"add to the role of hookrunner's ServiceAccount: {some(rules)}")} if rules else {}
+            self.refused[request] = (now, rights)
+        self.refused = {kind: noted for kind, noted in self.refused.items() if now - noted[0] < _RECENT}
+        lacked = merge(right for _, rights in self.refused.values() for right in rights)
+        self.conditions.clear()
+        if rules := list(map(_describe, compact(lacked))):
+            self.conditions["rights"] = True, f"add to the role of hookrunner's ServiceAccount: {some(rules)}"
 
 
 def _describe(right: Right) -> str:
