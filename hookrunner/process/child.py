@@ -22,6 +22,16 @@ _RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in one unit of ru_m
 
 
 @dataclass(frozen=True, slots=True)
+class ForkTerms:
+    """How a command may run in a child of a prepared interpreter, if it is a Python script. `variables` are the names
+    of those of its environment that are of this run alone; `packages` may be imported ahead, beside the standard
+    library."""
+
+    variables: frozenset[str] = frozenset()
+    packages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """One process to run.
 
@@ -30,7 +40,8 @@ class Command:
     from its end. `kill_after` are seconds from SIGTERM to SIGKILL, None for those of all children. `stdin` is what it
     reads: a file, bytes, or a descriptor that stays the caller's; None for nothing. `leaves_nothing`: what it leaves
     behind in its group is killed as soon as it has ended, and its output is not waited for. `channels` become its
-    descriptors 3 and 4: they stay the caller's too.
+    descriptors 3 and 4: they stay the caller's too. `descriptors` are open in it under the same numbers. `fork`: it may
+    be forked from a prepared interpreter (`prepared_interpreters.py`).
     """
 
     argv: tuple[str, ...]
@@ -43,6 +54,8 @@ class Command:
     stdin: Path | bytes | int | None = None
     leaves_nothing: bool = False
     channels: tuple[int, int] | None = None
+    descriptors: tuple[int, ...] = ()
+    fork: ForkTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)

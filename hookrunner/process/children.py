@@ -16,15 +16,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from hookrunner.errors import HookFailed
-from hookrunner.process.child import Child, Command, Exit, Patience
+from hookrunner.process.child import Child, Command, Exit, Patience, Spawned
+from hookrunner.process.leader import Leader
 from hookrunner.process.output import ChunkSink, LineSink, OutputPipe
+from hookrunner.process.prepared_interpreters import PreparedInterpreters
+from hookrunner.process.python_script import NotForked
 from hookrunner.process.spawn import spawn
 
 
 class Children:
     """The running children. One per process, used from its event loop."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: Patience, interpreters: PreparedInterpreters | None = None) -> None:
+        self.interpreters = interpreters or PreparedInterpreters()
         self._patience = patience
         self._running: dict[int, Child] = {}
         self._lingering: list[OutputPipe] = []
@@ -47,7 +51,7 @@ class Children:
         """Start it for `wait`, which must follow. Raises HookFailed if it cannot be started."""
         if self._stopping.is_set():
             raise HookFailed(f"{command.argv[0]} was not started: hookrunner is stopping")
-        child = Child(command, await spawn(command), sink, self._patience, answer)
+        child = Child(command, await self._spawn(command), sink, self._patience, answer)
         self._running[child.pid] = child
         if self._stopping.is_set():  # while the file was busy
             child.stop(grace=0)
@@ -78,6 +82,7 @@ class Children:
         for pipe in self._lingering:
             pipe.drain()
             pipe.close()
+        await self.interpreters.stop()
         return sum(child.killed for child in children)
 
     def adopt_orphans(self) -> None:
@@ -89,7 +94,34 @@ class Children:
         asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._reap_orphans)
 
     def _reap_orphans(self) -> None:
-        reap_orphans(self._running)
+        """Not while a child may be there whose id is not known yet. It is looked for again after each run."""
+        if not self.interpreters.is_forking:
+            reap_orphans({*self._running, *self.interpreters.pids})
+
+    async def _spawn(self, command: Command) -> Spawned:
+        """Start it, in a child of a prepared interpreter if that can be. Raises HookFailed."""
+        if command.fork is None:
+            return await spawn(command)
+        forking = asyncio.ensure_future(self.interpreters.spawn(command))
+        try:
+            return await asyncio.shield(forking)
+        except NotForked:
+            return await spawn(command)
+        except asyncio.CancelledError:
+            forking.add_done_callback(_abandon)
+            raise
+
+
+def _abandon(forking: asyncio.Future[Spawned]) -> None:
+    """End a process that was started too late."""
+    if forking.cancelled() or forking.exception():
+        return
+    spawned = forking.result()
+    os.close(spawned.stdout)
+    os.close(spawned.stderr)
+    leader = Leader(spawned.pid)
+    leader.signal(signal.SIGKILL)
+    leader.release()
 
 
 def reap_orphans(ours: Container[int]) -> None:

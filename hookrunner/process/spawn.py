@@ -75,6 +75,7 @@ def _start(command: Command, stdout: int, stderr: int) -> int:
             stdout=stdout,
             stderr=stderr,
             process_group=0,
+            pass_fds=command.descriptors,
         )
     process.returncode = 0  # Popen must not wait for the child when it is forgotten here: `Leader` does
     return process.pid
