@@ -35,6 +35,7 @@ from hookrunner.metrics.recorders import Requests
 from hookrunner.options import Compat
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
+from hookrunner.process.prepared_interpreters import PreparedInterpreters
 from hookrunner.settings import Settings, WebSettings
 from hookrunner.status_views import StatusViews
 from hookrunner.web import debug, listen, server
@@ -91,7 +92,7 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         await _answer(settings, views, stack)
         if loading is None:
             settings, loading = await _start_sandbox(settings, stack)
-        children, jq = _children(), await stack.enter_async_context(Jq())
+        children, jq = _children(settings.hooks.python_fork_idle), await stack.enter_async_context(Jq())
         loaded = await run_until(signals.stop, _load(settings, children, jq, loading))
         if loaded is None:
             return 0
@@ -170,8 +171,8 @@ async def _start_sandbox(settings: Settings, stack: AsyncExitStack) -> tuple[Set
     return settings, stack.enter_context(closing(Lookup(settings.kube)))
 
 
-def _children() -> Children:
-    children = Children(Patience(kill=KILL_AFTER))
+def _children(idle: float) -> Children:
+    children = Children(Patience(kill=KILL_AFTER), PreparedInterpreters(idle))
     if os.getpid() == 1:
         children.adopt_orphans()
     return children

@@ -150,6 +150,12 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _identifier(text: str) -> str:
+    if not text.isidentifier():
+        raise ValueError(text)
+    return text
+
+
 def _path(text: str) -> Path:
     if not text:
         raise ValueError(text)
@@ -208,6 +214,11 @@ PATH_OR_NONE = OptionType(
 MAYBE_PATH = OptionType("PATH", "a path", lambda text: _path(text) if text else None)
 PATHS = OptionType(
     "PATH,…", "paths with commas between them", lambda text: tuple(_path(part) for part in text.split(",") if part)
+)
+MODULES = OptionType(
+    "NAME,…",
+    "names of Python modules with commas between them",
+    lambda text: tuple(_identifier(part.strip()) for part in text.split(",") if part.strip()),
 )
 NUMBER = OptionType("NUMBER", "a number of at least 0", within(float, 0, LARGEST))
 COUNT = OptionType("NUMBER", "a whole number of at least 0", within(int, 0, LARGEST))

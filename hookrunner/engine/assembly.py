@@ -91,6 +91,7 @@ def assemble_engine(
     export_residents(metrics, processes)
     metrics.background_crashes.from_function(lambda: (((n,), c) for n, c in parts.background.crashes.items()))
     metrics.background_failing.from_function(lambda: (((name,), 1.0) for name in set(parts.background.failing())))
+    metrics.prepared_python_memory_bytes.from_function(parts.children.interpreters.memory)
     reviews = ReviewRuns(executor, gate, metrics, settings.webhooks.concurrency)
     declared = ReviewDeclarations(hooks.hooks, HookReviewer(engine, reviews), lacking=bool(hooks.problems))
 

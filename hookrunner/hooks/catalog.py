@@ -13,6 +13,7 @@ from hookrunner.hooks import discovery, writable
 from hookrunner.hooks.config import hook_config, rules
 from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.discovery import HookFile
+from hookrunner.hooks.file_carrier import fork_terms
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook, fields_of, label_of
 from hookrunner.model.modules import GLOBAL
@@ -20,6 +21,7 @@ from hookrunner.model.units import Unit
 from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
+from hookrunner.process.python_script import is_python
 from hookrunner.settings import HooksSettings
 
 _KEPT = 16 << 20
@@ -113,6 +115,7 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
         env={**settings.environ, **file.environ},
         timeout=settings.config_timeout or None,
         keep_stdout=2 * _KEPT,
+        fork=fork_terms(settings),
     )
     try:
         end = await children.run(command, Silence())
@@ -125,7 +128,7 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
         config = hook_config.parse(file.name, end.stdout, HookKind.of(file.module))
     except BadHookConfig as error:
         raise BadHookConfig(file.name, error.problems, printed, answer, error.values) from None
-    hook = Hook(file.name, file.path, config, file.module, file.prefix, file.environ)
+    hook = Hook(file.name, file.path, config, file.module, file.prefix, file.environ, is_python(command))
     if problems := [*rules.misnamed_webhooks(config, hook.unit)]:
         raise BadHookConfig(file.name, problems)
     return hook

@@ -3,7 +3,7 @@ are read and checked before anything of the answer is carried out, which is the 
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -19,7 +19,7 @@ from hookrunner.model.bindings import Hook
 from hookrunner.model.hook_runs import ExitedBadly, Run, RunResult, Values
 from hookrunner.model.operations import Answer, ObjectOperation, Usage, ValuesOperation
 from hookrunner.model.reviews import Converted
-from hookrunner.process.child import Command, Exit
+from hookrunner.process.child import Command, Exit, ForkTerms
 from hookrunner.process.output import LineSink
 from hookrunner.settings import HooksSettings
 
@@ -75,10 +75,16 @@ def command(settings: HooksSettings, run: Run, files: Workspace) -> Command:
         argv=(*hook.prefix, str(hook.path)),
         cwd=Path() if hook.module else hook.path.parent,
         env=files.environment({**settings.environ, **hook.environ}),
+        fork=fork_terms(settings, files.environment({})) if hook.is_python and hook.config.settings.fork else None,
         timeout=run.timeout,
         keep_stderr=_KEPT_STDERR,
         kill_after=run.options.kill_after,
     )
+
+
+def fork_terms(settings: HooksSettings, variables: Iterable[str] = ()) -> ForkTerms | None:
+    """How a command may be forked, if it is a Python script. The variables are those of one run."""
+    return ForkTerms(frozenset(variables), settings.python_fork_packages) if settings.python_fork else None
 
 
 async def write_contexts(files: Workspace, run: Run) -> None:

@@ -36,7 +36,7 @@ CODES = _table(
         patches-refused blocks-itself never-asked condition-wrong
         binding-unused filter-noisy queue-unused cron-never cron-busy whole-cluster kind-unserved permissions-missing
     """,
-    infos="unused-ignore next-runs",
+    infos="unused-ignore next-runs carrier",
 )
 MODULE_CODES = _table(
     errors="module-refused defaults-refused default-wrong chart-refused crd-refused",

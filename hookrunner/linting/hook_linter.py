@@ -67,6 +67,7 @@ class Linter:
     async def lint(self, paths: Sequence[Path]) -> Linted:
         """Look at each path, a hook or a directory of hooks. Raises StartRefused for an unreadable directory."""
         results = await asyncio.gather(*(self._lint_path(path) for path in dict.fromkeys(paths)))
+        await self.children.interpreters.stop()
         findings = sorted({finding for linted in results for finding in linted.findings})
         return Linted(sum(linted.hooks for linted in results), tuple(findings))
 
@@ -104,7 +105,18 @@ class Linter:
         if hook:
             remarks += await self._check_declarations(source, hook.config)
             remarks += await self._check_resident(source, hook)
+            remarks += self._describe_carrier(hook)
         return _placed(shown, source, remarks)
+
+    def _describe_carrier(self, hook: Hook) -> Iterator[Remark]:
+        """How a Python hook is run, and why so."""
+        report, settings = self.children.interpreters.reports.get(str(hook.path), ""), hook.config.settings
+        if report and settings.resident:
+            report = "in a process that stays: its `settings` have `resident`"
+        elif report and not settings.fork:
+            report = "a process of its own: its `settings` have `fork: false`"
+        if report:
+            yield Remark("carrier", 0, f"each run is {report}")
 
     async def _check_declarations(self, source: Source, config: HookConfig) -> list[Remark]:
         return [

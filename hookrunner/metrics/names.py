@@ -199,6 +199,11 @@ class Metrics(ModuleMetrics, AddonMetrics, CloudMetrics):
         "1 while the processes of a resident hook have ended five times in a row without an answer.",
         optional=MODULE,
     )
+    prepared_python_memory_bytes = gauge(
+        "{}prepared_python_memory_bytes",
+        ("interpreter",),
+        "Resident memory of the processes that Python hooks are forked from, by the path of their interpreter.",
+    )
     background_crashes = counter(
         "{}background_crashes_total", ("task",), "Unexpected ends of tasks that were started again: please report."
     )

@@ -97,6 +97,7 @@ class HookSettings:
     max_attempts: int = 0
     on_dry_run: Literal["run", "skip"] = "run"
     on_review_patches: Literal["apply", "refuse"] = "apply"
+    fork: bool = True
     permissions: tuple[Right, ...] | None = None
     resident: Resident | None = None
 
@@ -225,7 +226,7 @@ class Hook:
     `module` is empty for a hook without values, `global` for a global hook, else a module's name; then `name` begins
     with it and a slash, since files of two modules may have one name. `label` is the name without that: metrics, log
     records and queue dumps show it beside the module's. `prefix` comes before the file in the command: an
-    interpreter."""
+    interpreter. `is_python`: a Python runs it, as its first line or the prefix says."""
 
     name: str
     path: Path
@@ -233,6 +234,7 @@ class Hook:
     module: str = ""
     prefix: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict, compare=False)
+    is_python: bool = field(default=False, compare=False)
 
     @property
     def label(self) -> str:

@@ -17,6 +17,7 @@ import orjson
 from hookrunner import log, redaction
 from hookrunner.claimed_directories import reuse
 from hookrunner.errors import HookFailed, ScriptFailed
+from hookrunner.hooks.file_carrier import fork_terms
 from hookrunner.hooks.workspace import safe_name
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN
@@ -71,8 +72,9 @@ class Scripts:
             try:
                 with _workspace(self._settings, module.name) as files:
                     files.write(documents, enabled)
-                    environ = {**self._settings.environ, **files.environment()}
-                    command = Command((str(module.script),), Path(), environ, timeout=self._timeout)
+                    own = files.environment()
+                    environ, fork = {**self._settings.environ, **own}, fork_terms(self._settings, own)
+                    command = Command((str(module.script),), Path(), environ, timeout=self._timeout, fork=fork)
                     end = await self._children.run(command, HookLog(self._settings.proxy_json))
                     return files.answer(module, end)
             except HookFailed as error:

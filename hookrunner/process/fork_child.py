@@ -11,12 +11,8 @@ import os
 import sys
 import time
 from _weakref import ref
+from collections.abc import Callable
 from types import GeneratorType, ModuleType, TracebackType
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 _HAS_SCRIPT_PATH = not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated)
 _kept: "list[ModuleType]" = []
@@ -51,11 +47,11 @@ def _renew() -> None:
     if "threading" in sys.modules:
         getattr(sys.modules["threading"].main_thread(), "_set_native_id", int)()
     if "logging" in sys.modules:
-        logging: Any = sys.modules["logging"]
-        logging._startTime = time.time_ns() if isinstance(logging._startTime, int) else time.time()
+        names = vars(sys.modules["logging"])
+        names["_startTime"] = time.time_ns() if isinstance(names["_startTime"], int) else time.time()
     if "multiprocessing.process" in sys.modules:
-        process: Any = sys.modules["multiprocessing.process"]
-        process.ORIGINAL_DIR = os.path.abspath(os.getcwd())
+        process = sys.modules["multiprocessing.process"]
+        vars(process)["ORIGINAL_DIR"] = os.path.abspath(os.getcwd())
         process.current_process().authkey = os.urandom(32)
 
 

@@ -62,14 +62,11 @@ import ctypes
 import gc
 import os
 import socket
+from collections.abc import Callable
 from functools import partial
 
 from hookrunner.process.fork_child import become, finish, show_exception
 from hookrunner.process.fork_imports import ImportRecord, PreparedScript, Refused, look, watched_files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _CLONE_PARENT, _CLONE_CHILD_CLEARTID, _CLONE_CHILD_SETTID, _SIGCHLD = 0x8000, 0x200000, 0x1000000, 17
 _CLONE = {"x86_64": (56, False), "aarch64": (220, True)}

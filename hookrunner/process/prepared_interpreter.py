@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from hookrunner.errors import HookFailed
-from hookrunner.process import fork_server
 from hookrunner.process.child import Child, Command, Patience, Spawned
 from hookrunner.process.output import OutputStream
 from hookrunner.process.python_script import NotForked
 from hookrunner.process.spawn import spawn
 
+_PROGRAM = Path(__file__).with_name("fork_server.py")
 _PATIENCE = 60.0
 """Seconds for the answer to a request, of which the first one waits for the start and for imports."""
 _STATUS = 1 << 16
@@ -60,7 +60,7 @@ class PreparedInterpreter:
         """Start one, which answers when it is ready. Raises NotForked."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
-        words = (fork_server.__file__, str(theirs.fileno()), ",".join(sorted(excluded)))
+        words = (str(_PROGRAM), str(theirs.fileno()), ",".join(sorted(excluded)))
         command = Command((*interpreter, *words), Path("/"), environment, descriptors=(theirs.fileno(),))
         try:
             with theirs:

@@ -44,6 +44,17 @@ def file_of(command: Command) -> str:
     return rest[0] if rest and _PYTHON.fullmatch(os.path.basename(first)) else first
 
 
+def is_python(command: Command) -> bool:
+    """Whether a Python runs it, whatever that needs."""
+    try:
+        find_script(command)
+    except NoPython:
+        return False
+    except NotForked:
+        pass
+    return True
+
+
 def find_script(command: Command) -> PythonScript:
     """The script that the command runs. Raises NotForked, NoPython."""
     first, *rest = command.argv

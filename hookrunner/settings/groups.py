@@ -15,6 +15,7 @@ from hookrunner.options import (
     DURATION,
     ENDPOINT,
     MAYBE_PATH,
+    MODULES,
     NO_DIRECTORY,
     NUMBER,
     PATH,
@@ -109,6 +110,22 @@ class HooksSettings:
         "stop, in a pod warn",
         "What to do about hooks and modules that every user of the machine may write to: refuse to start, or warn.",
         found=_stop_or_warn,
+    )
+    python_fork: bool = setting(
+        "python-fork",
+        YES_NO,
+        "true",
+        "Run Python hooks in forks of an interpreter that has imported what they import; `false`: start one for each "
+        "run. A hook's `settings: {fork: false}` is for that hook alone.",
+    )
+    python_fork_packages: tuple[str, ...] = setting(
+        "python-fork-packages",
+        MODULES,
+        "",
+        "Packages beside the standard library that this interpreter may import, if hooks begin with importing them.",
+    )
+    python_fork_idle: float = setting(
+        "python-fork-idle", DURATION, "5m", "Time without a run after which it ends; 0 is never."
     )
     default: bool = False
     optional: bool = False

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.process import fork_server
+from hookrunner.process import prepared_interpreter
 from hookrunner.process.child import Command, Exit, ForkTerms, Patience
 from hookrunner.process.children import Children
 from hookrunner.process.leader import processes
@@ -189,7 +189,8 @@ async def test_an_idle_interpreter_ends(tmp_path: Path) -> None:
 async def test_an_interpreter_that_cannot_be_prepared_is_tried_a_few_times(
     children: Children, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fork_server, "__file__", str(write(tmp_path / "server.py", "raise ImportError('no ctypes')")))
+    program = write(tmp_path / "server.py", "raise ImportError('no ctypes')")
+    monkeypatch.setattr(prepared_interpreter, "_PROGRAM", program)
     hook = write(tmp_path / "hook", "print(1)")
     reports = set()
     for _ in range(8):

@@ -21,6 +21,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
 
+_IF_VERBOSE = ("next-runs", "carrier")
 _FORMATS = {"text": to_text, "json": to_json, "github": to_github}
 
 
@@ -43,7 +44,11 @@ class _LintCommand(click.Command):
         options = [
             click.Option(["-o", "--output"], type=click.Choice(list(_FORMATS)), default="text", show_default=True),
             click.Option(["--strict"], is_flag=True, help="End with 1 for warnings, too, and ask for permissions."),
-            click.Option(["-v", "--verbose"], is_flag=True, help="Also show when schedules fire next."),
+            click.Option(
+                ["-v", "--verbose"],
+                is_flag=True,
+                help="Show next runs of schedules and carriers, too.",
+            ),
         ]
         path = click.Path(exists=True, path_type=Path)
         directories = [directories_option(kind.directories, "Check", kind.noun)] if kind.directories else []
@@ -62,7 +67,7 @@ class _LintCommand(click.Command):
 
 def _print_findings(subject: str, findings: Iterable[Finding], params: dict[str, Any]) -> int:
     """Print findings, as text with their counts in `subject`. Returns the exit code."""
-    shown = [finding for finding in findings if params["verbose"] or finding.code != "next-runs"]
+    shown = [finding for finding in findings if params["verbose"] or finding.code not in _IF_VERBOSE]
     echo(_FORMATS[params["output"]](shown), nl=False)
     counts = {severity: sum(finding.severity is severity for finding in shown) for severity in Severity}
     if params["output"] == "text":

@@ -106,6 +106,7 @@ def _settings(raw: JSON) -> HookSettings:
         max_attempts=int(raw.get("maxAttempts", 0)),
         on_dry_run=raw.get("onDryRun", "run"),
         on_review_patches=raw.get("onReviewPatches", "apply"),
+        fork=raw.get("fork", True),
         permissions=permissions.read_permissions(raw["permissions"]) if "permissions" in raw else None,
         resident=_resident(raw.get("resident", False)),
     )

@@ -1,7 +1,7 @@
 """What a hook may answer to `--config`: one table per object, and the keys that only one kind of hook has.
 
 A key that is missing here is refused. Ours alone are `schedule[].timezone`,
-`settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches,permissions,resident}` and
+`settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches,fork,permissions,resident}` and
 `kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked in `rules.py`,
 `selectors.py` and, for v0, `hook_config.py`.
 """
@@ -73,6 +73,7 @@ SETTINGS = Table(
         "maxAttempts": Integer(low=0),
         "onDryRun": Text(("run", "skip")),
         "onReviewPatches": Text(("apply", "refuse")),
+        "fork": FLAG,
         "permissions": Many(PERMISSION, at_least=0),
         "resident": ANY_VALUE,
     }
