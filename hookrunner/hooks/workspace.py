@@ -13,7 +13,7 @@ from uuid import uuid4
 from hookrunner.claimed_directories import lasting_name, reuse
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.model.hook_runs import InstanceInput, Values
-from hookrunner.safe_files import NotPrivate, create_file, open_existing
+from hookrunner.safe_files import NotPrivate, create_file, open_existing, reuse_directory
 
 _LONGEST_SAFE_NAME = 160
 """A file name may have 255 bytes; a temp file's name adds up to 70 to the hook's."""
@@ -232,7 +232,10 @@ def _names_of_instance(directory: Path, hook: str, instance: InstanceInput) -> I
 
 
 def _make(directory: Path, files: Workspace) -> None:
-    reuse(directory)
+    if os.path.lexists(directory):
+        reuse_directory(directory)
+    else:
+        reuse(directory)
     for path in files.given + files.answers:
         os.close(create_file(path))
 
