@@ -226,7 +226,7 @@ class Hook:
     `module` is empty for a hook without values, `global` for a global hook, else a module's name; then `name` begins
     with it and a slash, since files of two modules may have one name. `label` is the name without that: metrics, log
     records and queue dumps show it beside the module's. `prefix` comes before the file in the command: an
-    interpreter. `is_python`: a Python runs it, as its first line or the prefix says."""
+    interpreter. `is_python`: a Python runs it, by its first line or the prefix."""
 
     name: str
     path: Path

@@ -23,7 +23,7 @@ _STANDARD = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = tuple(_STANDARD + name + os.sep for name in ("site-packages", "dist-packages"))
 
 
-class Refused(Exception):
+class NotStarted(Exception):
     """Nothing is started; the text is the answer to hookrunner."""
 
 
@@ -53,7 +53,7 @@ class ImportRecord:
         return found
 
     def load(self, statement: "ast.Import | ast.ImportFrom", status: int) -> "tuple[str, set[str]]":
-        """Import as this statement does. Why a run must do that itself, else ""; and what it needs. Raises Refused."""
+        """Import as this statement does. Why a run must do that itself, else ""; and what it needs. Raises NotStarted."""
         words = ",".join(sorted(_tops(statement)))
         before, count = _process_state(), len(sys.modules)
         if any(name not in sys.modules for name in _named(statement)):
@@ -69,7 +69,7 @@ class ImportRecord:
             return f"importing {words} prints or warns", set()
         changed = _difference(before, _process_state()) if len(sys.modules) != count else ""
         if changed:
-            raise Refused(f"^{words} changes {changed}")
+            raise NotStarted(f"^{words} changes {changed}")
         return "", self._needs["__main__"]
 
 
@@ -82,7 +82,7 @@ class PreparedScript:
             status = os.fstat(file.fileno())
             source = file.read()
         if abs(time.time() - status.st_mtime) < _SETTLED:
-            raise Refused("!it has just been changed")
+            raise NotStarted("!it has just been changed")
         importlib.util.decode_source(source)  # stricter than the compiler
         with warnings.catch_warnings(record=True) as shown:
             tree = ast.parse(source, path)
@@ -104,7 +104,7 @@ class PreparedScript:
         return self._seen != _identity(os.stat(self.path))
 
     def prepare(self, status: int) -> None:
-        """Import what its first statements do. Raises Refused."""
+        """Import what its first statements do. Raises NotStarted."""
         for statement in self._statements:
             unknown = [top for top in sorted(_tops(statement)) if not self._may_prepare(top)]
             if unknown:
@@ -172,7 +172,7 @@ def _tops(statement: "ast.Import | ast.ImportFrom") -> "set[str]":
 
 
 class _Watched:
-    """Imports are recorded inside of it. Afterwards `has_output` says whether something was printed or warned of."""
+    """Imports are recorded inside of it. Afterwards `has_output` is whether it has printed or warned."""
 
     def __init__(self, recorder: "Callable[..., object]") -> None:
         self._recorder = recorder

@@ -13,7 +13,7 @@ answers with one of
     ?<names>    before any of these: modules that are imported now; if nothing follows, they have ended this process
 
 and with nothing if it dies: then no script was started. The child is a sibling (CLONE_PARENT, clone(2)): hookrunner is
-the parent that waits for it, signals it and reads its rusage, whatever becomes of this process.
+the parent that waits for it, signals it and reads its rusage, also when this process ends.
 
 A child sees what a fresh interpreter would show it. The modules that a script imports in its first statements are
 loaded already; those that other scripts import are taken out of `sys.modules`. The script is compiled once.
@@ -66,7 +66,7 @@ from collections.abc import Callable
 from functools import partial
 
 from hookrunner.process.fork_child import become, finish, show_exception
-from hookrunner.process.fork_imports import ImportRecord, PreparedScript, Refused, look, watched_files
+from hookrunner.process.fork_imports import ImportRecord, NotStarted, PreparedScript, look, watched_files
 
 _CLONE_PARENT, _CLONE_CHILD_CLEARTID, _CLONE_CHILD_SETTID, _SIGCHLD = 0x8000, 0x200000, 0x1000000, 17
 _CLONE = {"x86_64": (56, False), "aarch64": (220, True)}
@@ -97,7 +97,7 @@ class _Server:
         self._clone, self._why = _make_clone()
 
     def serve(self) -> "tuple[_Request, PreparedScript]":
-        """Answer requests for ever; returns in each child."""
+        """Answer requests until the socket is closed; returns in each child."""
         while True:
             message, ends = _receive(self._channel)
             if not message:
@@ -110,7 +110,7 @@ class _Server:
                 if self._fork() == 0:
                     self._begin(ends, request, hidden)
                     return request, script
-            except Refused as refusal:
+            except NotStarted as refusal:
                 os.write(ends[2], os.fsencode(str(refusal)))
             except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 os.write(ends[2], os.fsencode(f"!{type(error).__name__}: {error}"))
@@ -120,10 +120,10 @@ class _Server:
 
     def _prepare(self, request: _Request, status: int) -> PreparedScript:
         if self._why:
-            raise Refused(f"!{self._why}")
+            raise NotStarted(f"!{self._why}")
         for path, seen in self._files.items():
             if look(path) != seen:
-                raise Refused(f"~{path} has changed")
+                raise NotStarted(f"~{path} has changed")
         script = self._scripts.get(request.script)
         if script is None or script.packages != request.packages or script.has_changed():
             script = PreparedScript(request.script, request.packages, self._record)
@@ -136,7 +136,7 @@ class _Server:
         return script
 
     def _fork(self) -> int:
-        """As os.fork, but of a sibling. Raises Refused."""
+        """As os.fork, but of a sibling. Raises NotStarted."""
         ctypes.pythonapi.PyOS_BeforeFork()
         pid = self._clone()
         if pid == 0:
@@ -144,11 +144,11 @@ class _Server:
         else:
             ctypes.pythonapi.PyOS_AfterFork_Parent()
             if pid < 0:
-                raise Refused("!no child can be made")
+                raise NotStarted("!no child can be made")
         return pid
 
     def _begin(self, ends: "list[int]", request: _Request, hidden: "list[str]") -> None:
-        """Make the child what a fresh process would be. It never returns to the server, whatever happens."""
+        """Make the child what a fresh process would be. It never returns to the server."""
         try:
             os.setpgid(0, 0)
             os.dup2(ends[0], 1)

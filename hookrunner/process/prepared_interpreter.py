@@ -26,7 +26,7 @@ _STATUS = 1 << 16
 
 
 class Outdated(Exception):
-    """Nothing was started: another interpreter is needed, which does not import `excluded`. The message says why."""
+    """Nothing was started: another interpreter is needed, which does not import `excluded`. The message is the reason."""
 
     def __init__(self, reason: str, excluded: Iterable[str] = ()) -> None:
         super().__init__(reason)
@@ -160,13 +160,12 @@ class PreparedInterpreter:
 async def _read_answer(status: int) -> list[str]:
     """The lines of an answer; without the last one if the other end is closed, or does not answer in time."""
     os.set_blocking(status, False)
-    text = b""
+    text, part = b"", b"-"
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):
-            while text.endswith(b"\n") or not text:
+            while part and (not text or text.endswith(b"\n")):
                 await _wait_until_readable(status)
-                if not (part := os.read(status, _STATUS)):
-                    break
+                part = os.read(status, _STATUS)
                 text += part
     return os.fsdecode(text).split("\n")
 

@@ -20,7 +20,7 @@ _ELF = b"\x7fELF"
 
 
 class NotForked(Exception):
-    """A command needs a process of its own; the message says why."""
+    """A command needs a process of its own; the message is the reason."""
 
 
 class NoPython(NotForked):
@@ -45,7 +45,7 @@ def file_of(command: Command) -> str:
 
 
 def is_python(command: Command) -> bool:
-    """Whether a Python runs it, whatever that needs."""
+    """Whether a Python runs it."""
     try:
         find_script(command)
     except NoPython:
