@@ -12,6 +12,7 @@ from benchmarks.addons.install import install
 from benchmarks.cloud import cloud_nodes, cloud_services
 from benchmarks.modules import memory, modules
 from benchmarks.outage import outage
+from benchmarks.python_hooks import python
 from benchmarks.sandbox import sandbox
 from benchmarks.scenarios import Scenario
 from benchmarks.webhooks import conversion, reviews
@@ -122,6 +123,18 @@ _SANDBOX = (
     Row("write sent → told to its watcher, p50", "watch", Unit.MILLISECONDS),
     Row("its list of 10,000", "list", Unit.SECONDS),
 )
+_PYTHON = (
+    Row("a run of an unmodified Python hook, p50", "forked", Unit.MILLISECONDS),
+    Row("the same by an interpreter of its own", "own", Unit.MILLISECONDS),
+    Row("`bash -c :` by the same code", "bash", Unit.MILLISECONDS),
+    Row("ratio to `bash -c :`", "to_bash", Unit.TIMES, Target(limit=3)),
+    Row("ratio to an interpreter of its own", "to_own", Unit.TIMES, Target(limit=0.15)),
+    Row("CPU time of a run", "cpu", Unit.MILLISECONDS),
+    Row("ratio to an interpreter of its own", "cpu_to_own", Unit.TIMES, Target(limit=0.15)),
+    Row("resident memory with 30 idle Python hooks", "idle", Unit.MEGABYTES),
+    Row("the same with `--python-fork=false`", "idle_own", Unit.MEGABYTES),
+    Row("difference", "idle_more", Unit.MEGABYTES, Target(limit=15e6)),
+)
 _REVIEWS = (
     Row("admission review above its hook, 50 a second, p50", "cost", Unit.MILLISECONDS, Target(limit=0.003)),
     Row("admission review above its hook, 50 a second, p99", "cost", Unit.MILLISECONDS, Target(limit=0.010), _p99),
@@ -219,6 +232,7 @@ GROUPS = (
     Group("burst", scenarios.burst, _BURST),
     Group("starts", scenarios.starts, _STARTS),
     Group("sandbox", sandbox, _SANDBOX, ours=True),
+    Group("python", python, _PYTHON, rounds=2, ours=True),
     Group("reviews", reviews, _REVIEWS, ours=True),
     Group("conversion", conversion, _CONVERSION, ours=True),
     Group("outage", outage, _OUTAGE, rounds=1, ours=True),

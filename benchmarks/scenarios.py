@@ -31,6 +31,7 @@ class Sizes:
     many_objects: int = 50_000
     idle_seconds: float = 10.0
     spawns: int = 100
+    python_hooks: int = 30
     reviews: int = 1000
     converted: int = 5000
     modules: int = 29
@@ -54,6 +55,7 @@ QUICK = Sizes(
     many_objects=200,
     idle_seconds=0.5,
     spawns=5,
+    python_hooks=2,
     reviews=10,
     converted=20,
     modules=3,
