@@ -4,6 +4,7 @@ Before: it looks as a fresh interpreter would. After: what the end of an interpr
 freeing what was there before the fork, since that would copy all its pages: three quarters of the time of a short run.
 """
 
+import _thread
 import atexit
 import ctypes
 import gc
@@ -16,21 +17,15 @@ from types import GeneratorType, ModuleType, TracebackType
 
 _HAS_SCRIPT_PATH = not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated)
 _kept: "list[ModuleType]" = []
-"""Modules that the script does not find; it would take time to free them."""
+"""The main module of the interpreter before the fork; it would take time to free it."""
 
 
-def become(script: str, arguments: "list[str]", hidden: "list[str]", fresh: "dict[str, object]") -> None:
-    """Make this the process of a script: its arguments, its path, and only the modules that it may find. `fresh` are
-    the names in the main module of an interpreter at its start."""
+def become(script: str, arguments: "list[str]", fresh: "dict[str, object]") -> None:
+    """Make this the process of a script: its arguments, its path, its main module. `fresh` are the names in the main
+    module of an interpreter at its start."""
     sys.argv = [script, *arguments]
     if _HAS_SCRIPT_PATH:
         sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
-    for name in hidden:
-        module = sys.modules.pop(name)
-        _kept.append(module)
-        parent, _, child = name.rpartition(".")
-        if parent in sys.modules and vars(sys.modules[parent]).get(child) is module:
-            delattr(sys.modules[parent], child)
     _renew()
     main = ModuleType("__main__")
     vars(main).clear()
@@ -60,19 +55,18 @@ def show_exception(hook: "Callable[..., object]", kind: type, error: BaseExcepti
     return hook(kind, error.with_traceback(trace.tb_next), trace.tb_next)
 
 
-def finish(status: int, before: "set[str]", callbacks: int) -> None:
+def finish(status: int, before: "frozenset[str]", callbacks: int) -> None:
     """End the process as Py_FinalizeEx would, in the same order. `before` are the modules, and `callbacks` the number
     of functions for the exit, that were there before the script. Returns where only the interpreter can do that."""
     if "threading" in sys.modules:
         sys.modules["threading"]._shutdown()
-    if len(os.listdir("/proc/self/task")) > 1 or atexit._ncallbacks() > callbacks:
+    if _thread._count() or atexit._ncallbacks() > callbacks:
         return
     atexit._run_exitfuncs()
     _flush()
     if gc.isenabled():
         gc.collect()  # and by that the order in which the next one finds files and their buffers
-    names = [name for name in sys.modules if name not in before or name == "__main__"]
-    modules = [ref(sys.modules.pop(name)) for name in names]
+    modules = [ref(sys.modules.pop(name)) for name in ["__main__", *reversed(_new_modules(before))]]
     gc.collect()
     for module in filter(None, (reference() for reference in reversed(modules))):
         space = vars(module)
@@ -84,6 +78,16 @@ def finish(status: int, before: "set[str]", callbacks: int) -> None:
             thing.__del__()
     _flush()
     ctypes.pythonapi.exit(status)
+
+
+def _new_modules(before: "frozenset[str]") -> "list[str]":
+    """The last ones in `sys.modules`: to look at all of them would copy the pages that have their names."""
+    names = []
+    for name in reversed(sys.modules) if sys.version_info >= (3, 8) else reversed(list(sys.modules)):
+        if name in before:
+            break
+        names.append(name)
+    return names
 
 
 def _flush() -> None:

@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from types import ModuleType
 
 _HAS_SCRIPT_PATH = not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated)
 _SETTLED = 1.0
@@ -40,6 +41,39 @@ class ImportRecord:
     ) -> None:
         self.fresh, self.recorder, self.excluded = fresh, recorder, excluded
         self._needs = needs
+        self._hidden: dict[str, tuple[ModuleType, ModuleType | None]] = {}
+        self._shown: frozenset[str] = frozenset()
+
+    @property
+    def count(self) -> int:
+        """How many modules are loaded."""
+        return len(sys.modules) + len(self._hidden)
+
+    def show(self, names: "frozenset[str]") -> None:
+        """Let `sys.modules` have these of the loaded modules only. It is done here and not in each child, where each
+        module that is touched costs a copied page."""
+        if self._shown == names:
+            return
+        self.show_all()
+        for name in [name for name in sys.modules if name not in names]:
+            module = sys.modules.pop(name)
+            parent, _, child = name.rpartition(".")
+            owner = sys.modules.get(parent)
+            if owner is not None and vars(owner).get(child) is module:
+                delattr(owner, child)
+            else:
+                owner = None
+            self._hidden[name] = module, owner
+        self._shown = names
+
+    def show_all(self) -> None:
+        """Let `sys.modules` have all of them."""
+        for name, (module, owner) in self._hidden.items():
+            sys.modules[name] = module
+            if owner is not None:
+                setattr(owner, name.rpartition(".")[2], module)
+        self._shown = frozenset()
+        self._hidden.clear()
 
     def closure(self, names: "set[str]") -> "set[str]":
         """These modules and those that they need."""
@@ -53,7 +87,7 @@ class ImportRecord:
         return found
 
     def load(self, statement: "ast.Import | ast.ImportFrom", status: int) -> "tuple[str, set[str]]":
-        """Import as this statement does. Why a run must do that itself, else ""; and what it needs. Raises NotStarted."""
+        """Import as this statement does: why a run must do that itself, else ""; what it needs. Raises NotStarted."""
         words = ",".join(sorted(_tops(statement)))
         before, count = _process_state(), len(sys.modules)
         if any(name not in sys.modules for name in _named(statement)):
@@ -97,7 +131,7 @@ class PreparedScript:
         self._why = ""
         self._needed: set[str] = set()
         self._state: tuple[int, int] = (0, 0)
-        self._hidden: list[str] = []
+        self._visible: frozenset[str] = frozenset()
 
     def has_changed(self) -> bool:
         """Whether the file is another one now. Raises OSError."""
@@ -121,16 +155,19 @@ class PreparedScript:
         """What is prepared, in words."""
         return "; ".join(filter(None, (f"prepared: {', '.join(self._loaded) or 'nothing'}", self._why)))
 
-    def hidden(self) -> "list[str]":
-        """The loaded modules that a run of it must not find: all of them if a file beside it has the name of one."""
-        state = os.stat(self._directory).st_mtime_ns if _HAS_SCRIPT_PATH else 0, len(sys.modules)
+    def show_modules(self) -> "frozenset[str]":
+        """Let `sys.modules` have what a run of it must find; return their names. Of the modules that are loaded ahead
+        none is found if a file beside it has the name of one."""
+        state = os.stat(self._directory).st_mtime_ns if _HAS_SCRIPT_PATH else 0, self._record.count
         if self._state != state:
+            self._record.show_all()
             fresh = self._record.fresh
             local = {entry.partition(".")[0] for entry in os.listdir(self._directory)} if _HAS_SCRIPT_PATH else set()
             tops = {name.partition(".")[0] for name in self._needed - fresh} - {*sys.builtin_module_names}
             visible = fresh if tops & local else fresh | self._needed
-            self._state, self._hidden = state, [name for name in sys.modules if name not in visible]
-        return self._hidden
+            self._state, self._visible = state, frozenset(name for name in sys.modules if name in visible)
+        self._record.show(self._visible)
+        return self._visible
 
     def _may_prepare(self, top: str) -> bool:
         """Whether this module is of the standard library, or one of the packages."""
@@ -143,7 +180,11 @@ class PreparedScript:
         except (ImportError, ValueError):
             return False
         origin = (spec and spec.origin) or ""
-        return origin == "frozen" or (origin.startswith(_STANDARD) and not origin.startswith(_INSTALLED))
+        return origin == "frozen" or _is_standard(origin)
+
+
+def _is_standard(file: str) -> bool:
+    return file.startswith(_STANDARD) and not file.startswith(_INSTALLED)
 
 
 def _identity(status: os.stat_result) -> "tuple[int, ...]":
@@ -230,9 +271,11 @@ def _difference(before: "dict[str, object]", after: "dict[str, object]") -> str:
 
 def watched_files() -> "dict[str, tuple[int, ...] | None]":
     """What an interpreter is made from, with the identity of each: itself, its modules, the directories of its path."""
-    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+    # Packages of the system replace files of the standard library, which shows in their directories.
+    modules = [os.path.dirname(file) if _is_standard(file) else file for file in files]
     own = [sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"), *sys.path]
-    return {path: look(path) for path in dict.fromkeys([*own, *files]) if path}
+    return {path: look(path) for path in dict.fromkeys([*own, *modules]) if path}
 
 
 def look(path: str) -> "tuple[int, ...] | None":

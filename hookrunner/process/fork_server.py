@@ -96,7 +96,7 @@ class _Server:
         self._files = watched_files()
         self._clone, self._why = _make_clone()
 
-    def serve(self) -> "tuple[_Request, PreparedScript]":
+    def serve(self) -> "tuple[_Request, PreparedScript, frozenset[str]]":
         """Answer requests until the socket is closed; returns in each child."""
         while True:
             message, ends = _receive(self._channel)
@@ -105,11 +105,11 @@ class _Server:
             request = _Request(message)
             try:
                 script = self._prepare(request, ends[2])
-                hidden = script.hidden()
+                modules = script.show_modules()
                 os.chdir(request.directory)
                 if self._fork() == 0:
-                    self._begin(ends, request, hidden)
-                    return request, script
+                    self._begin(ends, request)
+                    return request, script, modules
             except NotStarted as refusal:
                 os.write(ends[2], os.fsencode(str(refusal)))
             except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -126,6 +126,7 @@ class _Server:
                 raise NotStarted(f"~{path} has changed")
         script = self._scripts.get(request.script)
         if script is None or script.packages != request.packages or script.has_changed():
+            self._record.show_all()
             script = PreparedScript(request.script, request.packages, self._record)
             script.prepare(status)
             self._scripts[request.script] = script
@@ -147,7 +148,7 @@ class _Server:
                 raise NotStarted("!no child can be made")
         return pid
 
-    def _begin(self, ends: "list[int]", request: _Request, hidden: "list[str]") -> None:
+    def _begin(self, ends: "list[int]", request: _Request) -> None:
         """Make the child what a fresh process would be. It never returns to the server."""
         try:
             os.setpgid(0, 0)
@@ -157,13 +158,14 @@ class _Server:
             os.write(ends[2], b"%d" % os.getpid())
             for end in ends:
                 os.close(end)
-            os.environ.update(request.variables)
+            for name, value in request.variables:
+                os.environ[name] = value
             if request.name:
                 with open("/proc/self/comm", "w") as file:
                     file.write(request.name)
             if hasattr(sys, "orig_argv"):
                 sys.orig_argv[sys.orig_argv.index(__file__) :] = [request.script, *request.arguments]
-            become(request.script, request.arguments, hidden, _FRESH_MAIN)
+            become(request.script, request.arguments, _FRESH_MAIN)
         except BaseException as error:
             os.write(2, os.fsencode(f"the child of the prepared interpreter cannot begin: {error!r}\n"))
             os._exit(70)
@@ -201,11 +203,11 @@ if __name__ == "__main__":
         del sys.modules[_name]  # a script may find another one
     _record = ImportRecord(_FRESH_MODULES, _needs, _import_and_record, frozenset(",".join(sys.argv[2:]).split(",")))
     builtins.__import__ = _import
-    _request, _script = _Server(socket.socket(fileno=int(sys.argv[1])), _record).serve()
+    _request, _script, _modules = _Server(socket.socket(fileno=int(sys.argv[1])), _record).serve()
     _code, _names, _status = _script.code, vars(sys.modules["__main__"]), 0
     if _script.source:
         _code = compile(_script.source, _request.script, "exec", 0, True)
-    _before, _callbacks = set(sys.modules), atexit._ncallbacks()
+    _callbacks = atexit._ncallbacks()
     try:
         exec(_code, _names)
     except SystemExit as _end:
@@ -216,5 +218,5 @@ if __name__ == "__main__":
         sys.excepthook = partial(show_exception, sys.excepthook)
         raise
     del _names
-    finish(_status, _before, _callbacks)
+    finish(_status, _modules, _callbacks)
     sys.exit(_status)

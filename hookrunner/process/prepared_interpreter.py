@@ -26,7 +26,7 @@ _STATUS = 1 << 16
 
 
 class Outdated(Exception):
-    """Nothing was started: another interpreter is needed, which does not import `excluded`. The message is the reason."""
+    """Nothing was started: another interpreter is needed, which does not import `excluded`. The message is why."""
 
     def __init__(self, reason: str, excluded: Iterable[str] = ()) -> None:
         super().__init__(reason)
