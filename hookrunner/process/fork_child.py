@@ -66,7 +66,8 @@ def finish(status: int, before: "frozenset[str]", callbacks: int) -> None:
     _flush()
     if gc.isenabled():
         gc.collect()  # and by that the order in which the next one finds files and their buffers
-    modules = [ref(sys.modules.pop(name)) for name in ["__main__", *reversed(_new_modules(before))]]
+    popped = (sys.modules.pop(name) for name in ["__main__", *reversed(_new_modules(before))])
+    modules = [ref(module) for module in popped if isinstance(module, ModuleType)]
     gc.collect()
     for module in filter(None, (reference() for reference in reversed(modules))):
         space = vars(module)

@@ -14,7 +14,6 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from types import ModuleType
 
 _HAS_SCRIPT_PATH = not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated)
@@ -29,17 +28,15 @@ class NotStarted(Exception):
 
 
 class ImportRecord:
-    """The modules of a fresh interpreter; which modules each other one `needs`; the import function that records this;
-    and modules that must not be imported."""
+    """The modules of a fresh interpreter, which modules each other one `needs`, and those that must not be imported."""
 
     def __init__(
         self,
         fresh: "frozenset[str]",
         needs: "dict[str, set[str]]",
-        recorder: "Callable[..., object]",
         excluded: "frozenset[str]",
     ) -> None:
-        self.fresh, self.recorder, self.excluded = fresh, recorder, excluded
+        self.fresh, self.excluded = fresh, excluded
         self._needs = needs
         self._hidden: dict[str, tuple[ModuleType, ModuleType | None]] = {}
         self._shown: frozenset[str] = frozenset()
@@ -58,7 +55,7 @@ class ImportRecord:
         for name in [name for name in sys.modules if name not in names]:
             module = sys.modules.pop(name)
             parent, _, child = name.rpartition(".")
-            owner = sys.modules.get(parent)
+            owner = sys.modules.get(parent) if parent in names else None
             if owner is not None and vars(owner).get(child) is module:
                 delattr(owner, child)
             else:
@@ -93,8 +90,8 @@ class ImportRecord:
         if any(name not in sys.modules for name in _named(statement)):
             os.write(status, b"?" + os.fsencode(words) + b"\n")
         self._needs["__main__"] = set()
-        code = compile(ast.Module([statement], []), "<import>", "exec", 0, True)
-        with _Watched(self.recorder) as watched:
+        code = compile(ast.Module(body=[statement], type_ignores=[]), "<import>", "exec", 0, True)
+        with _Watched() as watched:
             try:
                 exec(code, {"__name__": "__main__"})
             except BaseException as error:
@@ -213,11 +210,9 @@ def _tops(statement: "ast.Import | ast.ImportFrom") -> "set[str]":
 
 
 class _Watched:
-    """Imports are recorded inside of it. Afterwards `has_output` is whether it has printed or warned."""
+    """Output is kept from the log inside of it. Afterwards `has_output` is whether it has printed or warned."""
 
-    def __init__(self, recorder: "Callable[..., object]") -> None:
-        self._recorder = recorder
-        self._import = builtins.__import__
+    def __init__(self) -> None:
         self._warnings = warnings.catch_warnings(record=True)
         self.has_output = False
 
@@ -228,11 +223,9 @@ class _Watched:
         _print_to(end, end)
         os.close(end)
         self._shown = self._warnings.__enter__()
-        builtins.__import__ = self._recorder  # type: ignore[assignment]
         return self
 
     def __exit__(self, *_: object) -> None:
-        builtins.__import__ = self._import
         self._warnings.__exit__(None, None, None)
         _print_to(*self._kept)
         self.has_output = bool(self._shown or os.read(self._end, 1))

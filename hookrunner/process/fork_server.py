@@ -165,6 +165,7 @@ class _Server:
                     file.write(request.name)
             if hasattr(sys, "orig_argv"):
                 sys.orig_argv[sys.orig_argv.index(__file__) :] = [request.script, *request.arguments]
+            builtins.__import__ = _import
             become(request.script, request.arguments, _FRESH_MAIN)
         except BaseException as error:
             os.write(2, os.fsencode(f"the child of the prepared interpreter cannot begin: {error!r}\n"))
@@ -201,8 +202,7 @@ def _receive(channel: socket.socket) -> "tuple[bytes, list[int]]":
 if __name__ == "__main__":
     for _name in [name for name in sys.modules if name.partition(".")[0] == "hookrunner"]:
         del sys.modules[_name]  # a script may find another one
-    _record = ImportRecord(_FRESH_MODULES, _needs, _import_and_record, frozenset(",".join(sys.argv[2:]).split(",")))
-    builtins.__import__ = _import
+    _record = ImportRecord(_FRESH_MODULES, _needs, frozenset(",".join(sys.argv[2:]).split(",")))
     _request, _script, _modules = _Server(socket.socket(fileno=int(sys.argv[1])), _record).serve()
     _code, _names, _status = _script.code, vars(sys.modules["__main__"]), 0
     if _script.source:

@@ -21,6 +21,8 @@ _OWN_PROCESS = {
     "null byte": "null bytes",
     "bad encoding": "SyntaxError",
 }
+_BARE = " -S"
+"""Without the packages of the environment, which load modules at the start and so hide what is not prepared."""
 """Scripts of which a prepared interpreter knows that they need a process of their own, and a word of the reason."""
 
 
@@ -30,11 +32,11 @@ class _Silence:
     def ended(self, *_: object) -> None: ...
 
 
-def write_script(directory: Path, name: str, text: str) -> Path:
+def write_script(directory: Path, name: str, text: str, flags: str = "") -> Path:
     """Each script in a directory of its own; it was written a while ago."""
     path = directory / name.replace(" ", "-") / "hook.py"
     (path.parent / "own").mkdir(parents=True)
-    path.write_text(f"#!{sys.executable}\n{text}", "latin-1")
+    path.write_text(f"#!{sys.executable}{flags}\n{text}", "latin-1")
     path.chmod(0o755)
     os.utime(path, (1e9, 1e9))
     (path.parent / "own/bisect.py").write_text("here = 'own'")
@@ -62,23 +64,37 @@ async def run(children: Children, path: Path, *, forked: bool) -> tuple[object, 
     return *texts, end.code, end.signal, files, modes
 
 
-@pytest.mark.slow
-async def test_each_trap_has_the_same_bytes_files_and_exit(tmp_path: Path) -> None:
+Differences = tuple[dict[str, list[tuple[object, ...]]], dict[str, str]]
+
+
+async def differences(directory: Path, traps: dict[str, str], flags: str = "") -> Differences:
+    """The traps that show different things, and the reports of those that were not forked."""
     children = Children(Patience())
-    different, carriers = {}, {}
-    for name, text in TRAPS.items():
+    different, own = {}, {}
+    for name, text in traps.items():
         seen = []
         for forked in (False, True):
-            path = write_script(tmp_path, name, text)
+            path = write_script(directory, name, text, flags)
             seen.append(await run(children, path, forked=forked))
             shutil.rmtree(path.parent)
-        carriers[name] = children.interpreters.reports[str(path)]
+        if not (report := children.interpreters.reports[str(path)]).startswith("a fork of"):
+            own[name] = report
         if seen[0] != seen[1]:
             different[name] = seen
+            print(name, *seen, sep="\n    ")
     await children.stop(0.0)
-    own = {name: report for name, report in carriers.items() if not report.startswith("a fork of")}
-    for name, both in different.items():
-        print(name, *both, sep="\n    ")
+    return different, own
+
+
+@pytest.mark.slow
+async def test_each_trap_has_the_same_bytes_files_and_exit(tmp_path: Path) -> None:
+    different, own = await differences(tmp_path, TRAPS)
     assert list(different) == []
     assert {name: word for name, word in _OWN_PROCESS.items() if word not in own.get(name, "")} == {}
     assert set(own) == set(_OWN_PROCESS)
+
+
+@pytest.mark.slow
+async def test_a_bare_interpreter_shows_the_modules_of_a_script_and_no_others(tmp_path: Path) -> None:
+    traps = {name: text for name, text in TRAPS.items() if "sys.modules" in text or name in ("inspect", "logging")}
+    assert await differences(tmp_path, traps, _BARE) == ({}, {})
