@@ -2,22 +2,25 @@
 
 `pick` decides, `dequeue` waits. Usually the head is next. A task that is set aside (a rate limit, a
 parked failure, a missing snapshot) lets tasks of other lanes pass and keeps its own lane in order; a failed
-task that is not parked keeps the whole queue waiting for its back-off.
+task that is not parked keeps the whole queue waiting for its back-off. Rules of its own let a queue run several
+tasks at once (`model/lanes.py`).
 """
 
 import asyncio
 import random
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter
 from typing import Protocol, TypeAlias
 
+from hookrunner.engine.merging import compactable, latest, mergeable
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.bindings import ONE_BY_ONE, QueueRules
 from hookrunner.model.events import Obstacle
-from hookrunner.model.status import QueueDump
+from hookrunner.model.lanes import Lanes, lanes_in_use, subject_of
 from hookrunner.model.tasks import (
     Done,
     Dropped,
@@ -29,9 +32,7 @@ from hookrunner.model.tasks import (
     Outcome,
     Postponed,
     Task,
-    UnitTask,
 )
-from hookrunner.model.timestamps import brief_duration, rfc3339
 from hookrunner.waits import Pauses
 from kubetypes.timers import timeout_at
 
@@ -69,17 +70,27 @@ class Idle:
 
 
 class Queue:
-    """Tasks for one worker. From `compact_at` waiting runs of one hook on, they are merged;
+    """Tasks for as many workers as its rules say. From `compact_at` waiting runs of one hook on, they are merged;
     0 is never.
 
     `runs` counts the runs of each hook, `compactions` how often they were merged.
     """
 
-    def __init__(self, name: str, gate: Gate, clock: Clock, metrics: Metrics, compact_at: int = 100) -> None:
+    def __init__(
+        self,
+        name: str,
+        gate: Gate,
+        clock: Clock,
+        metrics: Metrics,
+        compact_at: int = 100,
+        rules: QueueRules = ONE_BY_ONE,
+    ) -> None:
         self.name = name
-        self.running: Task | None = None
+        self.rules = rules
         self.closed = False
-        self._began = 0.0
+        self._lanes = Lanes(rules)
+        self._running: dict[Task, float] = {}
+        self._repetitions: dict[frozenset[Lane], Task] = {}
         self.compactions: dict[str, int] = {}
         self.runs: dict[str, int] = {}
         self._gate = gate
@@ -97,13 +108,25 @@ class Queue:
         return iter(tuple(self._tasks.values()))
 
     @property
+    def running(self) -> Mapping[Task, float]:
+        """The tasks that run, and when each began."""
+        return self._running
+
+    @property
+    def now(self) -> float:
+        """The present time of its clock."""
+        return self._clock()
+
+    @property
     def resting(self) -> bool:
         """Nothing runs, and nothing can run before something happens or comes due."""
-        return self.running is None and isinstance(self.pick(self._clock()), Idle)
+        return not self._running and isinstance(self.pick(self._clock()), Idle)
 
     def enqueue(self, order: Order) -> Task:
-        """Add a task at the end."""
+        """Add a task at the end. It takes the place of a repetition that is about the same."""
         began = self._clock()
+        if self._repetitions and isinstance(order, HookRun):
+            self._drop_repetition(subject_of(order))
         self._add(task := Task(order, self._clock()))
         if isinstance(order, HookRun) and 0 < self._limits.get(order.hook, self._compact_at) <= self.runs[order.hook]:
             self._compact(order.hook)
@@ -154,8 +177,9 @@ class Queue:
         run. A task that its rate limit holds up is set aside, not merged."""
         while isinstance(choice := self.pick(self._clock()), Task):
             if (seconds := self._gate.take_token(choice.order)) <= 0:
+                self._forget_repetition(choice)
                 self._absorb(choice)
-                self.running, self._began = choice, self._clock()
+                self._running[choice] = self._clock()
                 break
             self.settle(choice, Postponed(seconds))
         return choice
@@ -170,7 +194,7 @@ class Queue:
     def drop_waiting(self) -> None:
         """Drop all tasks but the one that runs."""
         for task in self:
-            if task is not self.running:
+            if task not in self._running:
                 self._remove(task)
 
     def holds(self, task: Task) -> bool:
@@ -200,10 +224,10 @@ class Queue:
         return choice
 
     def _first(self, now: float) -> Task | Idle:
-        closed: set[Lane] = set()
-        dues: list[float] = []
-        for task in self._tasks.values():
-            lanes = task.order.lanes
+        closed = lanes_in_use(self._lanes, self._running)
+        dues = [task.due for task in self._repetitions.values() if task.due > now]
+        for task in self._waiting(now):
+            lanes = self._lanes.of(task.order)
             if not closed.isdisjoint(lanes):
                 closed |= lanes
                 continue
@@ -223,40 +247,58 @@ class Queue:
             closed |= lanes
         return Idle(min(dues, default=None), "waiting for task" if closed else "")
 
+    def _waiting(self, now: float) -> Iterator[Task]:
+        """The tasks that may run beside those that run, in their order, up to one that needs the whole queue."""
+        if any(self._lanes.needs_all(task.order) for task in self._running):
+            return
+        for task in self._tasks.values():
+            if self._running and self._lanes.needs_all(task.order) and task not in self._running:
+                return
+            if task not in self._running and not (task.is_repetition and task.due > now):
+                yield task
+
     def _absorb(self, task: Task) -> None:
         """Merge into a task that is about to run the tasks behind it that may be done in the same execution.
 
-        Stops at the first task that may not: another hook's, one that failed before, one whose lane is held up."""
+        Stops at the first task that may not: another hook's, one that failed before, one whose lane is held up. Where
+        lanes are no bindings, it passes those of other lanes, and of each object the latest state stays."""
         order, followers = task.order, list[Task]()
         if not isinstance(order, HookRun):
             return
-        closed: set[Lane] = set()
+        closed, lanes = lanes_in_use(self._lanes, self._running), self._lanes.of(order)
         behind = False
-        for other in self._tasks.values():
+        for other in self._waiting(self._clock()):
+            others = self._lanes.of(other.order)
             if other is task:
                 behind = True
+            elif not self._lanes.are_bindings and others != lanes:
+                continue
             elif not behind:
-                closed |= other.order.lanes
-            elif not self._follows(order, other) or not closed.isdisjoint(other.order.lanes):
+                closed |= others
+            elif not self._follows(order, other) or not closed.isdisjoint(others):
                 break
             else:
                 followers.append(other)
-        task.order = order.merged([self._take_out(other) for other in followers])
+        merged = order.merged([self._take_out(other) for other in followers])
+        task.order = merged if self._lanes.are_bindings else latest(merged)
 
     def _follows(self, order: HookRun, other: Task) -> bool:
         return other.failures == 0 and order.absorbs(other.order) and self._gate.obstacle(other.order) is None
 
     def settle(self, task: Task, outcome: Outcome) -> None:
         """Carry out the outcome of a task: the one place where that is decided."""
-        self.running = None
+        self._running.pop(task, None)
         self._wake.set()
         if not self.holds(task):
             return
         match outcome:
-            case Done(followers):
+            case Done(followers, again_after):
                 self._remove(task)
                 self.enqueue_first(followers)
+                if again_after is not None and isinstance(task.order, HookRun):
+                    self._repeat(task.order, again_after)
             case Failed(reason, park):
+                park = park or self.rules != ONE_BY_ONE
                 self._delay(task, back_off(task.failures, random.random()), passable=park)
                 task.failures += 1
                 task.error = reason
@@ -267,35 +309,29 @@ class Queue:
             case Dropped():
                 self._remove(task)
 
+    def _repeat(self, order: HookRun, seconds: float) -> None:
+        """Run it again after so long, unless something happens to what it is about before."""
+        self._drop_repetition(subject := subject_of(order))
+        due = self._clock() + seconds
+        task = self._repetitions[subject] = Task(replace(order, unlocks=(), joined=frozenset(), seen_at=0.0), due)
+        task.due, task.is_repetition, task.passable = due, True, True
+        self._add(task)
+
+    def _drop_repetition(self, subject: frozenset[Lane]) -> None:
+        if task := self._repetitions.get(subject):
+            self._remove(task)
+
+    def _forget_repetition(self, task: Task) -> None:
+        """It runs now, or does not wait any more."""
+        if task.is_repetition and isinstance(task.order, HookRun):
+            subject = subject_of(task.order)
+            if self._repetitions.get(subject) is task:
+                del self._repetitions[subject]
+
     def next_attempt(self, task: Task) -> float:
         """When a task is tried again (epoch seconds); 0 if it runs, or nothing delays it."""
         left = task.due - self._clock()
-        return time.time() + left if left > 0 and task is not self.running else 0.0
-
-    def dump(self, inline: Iterable[tuple[HookRun, float]] = ()) -> QueueDump:
-        """The queue for the debug endpoint. `inline` are the hooks that a module's task runs, and when each began.
-        Changes nothing."""
-        if self.running is not None:
-            status = "run first task"
-        else:
-            choice = self.pick(self._clock())
-            status = choice.reason if isinstance(choice, Idle) else ""
-        now = self._clock()
-        shown = (f"{task.describe()}{self._progress(task, inline, now)}" for task in self._tasks.values())
-        tasks = list(enumerate(shown, 1))
-        return QueueDump(self.name, status, tuple(tasks))
-
-    def _progress(self, task: Task, inline: Iterable[tuple[HookRun, float]], now: float) -> str:
-        """For how long a task has been running, or what it waits for."""
-        if task is not self.running:
-            return _awaited(task, now)
-        reported = f":{task.progress.text}" if task.progress.text else ""
-        text = f":running for {brief_duration(now - self._began)}{reported}"
-        module = task.order.unit if isinstance(task.order, UnitTask) else None
-        hooks = [
-            f"{order.label} for {brief_duration(now - began)}" for order, began in inline if order.module == module
-        ]
-        return f"{text} ({', '.join(hooks)})" if hooks else text
+        return time.time() + left if left > 0 and task not in self._running else 0.0
 
     def _delay(self, task: Task, seconds: float, passable: bool) -> None:
         task.due, task.delay, task.passable = self._clock() + seconds, seconds, passable
@@ -308,6 +344,7 @@ class Queue:
 
     def _remove(self, task: Task) -> None:
         task.over.set()
+        self._forget_repetition(task)
         if self._tasks.pop(task.id, None) and isinstance(task.order, HookRun):
             self.runs[task.order.hook] -= 1
             if not self.runs[task.order.hook]:
@@ -327,11 +364,12 @@ class Queue:
         were left, so that the work per event stays the same however long the queue is held up."""
         waiting: dict[frozenset[Lane], list[Task]] = {}
         for task, held in self._held(self._clock()):
-            if task is not self.running and _compactable(task, hook):
-                waiting.setdefault(held, []).append(task)
+            if task not in self._running and not task.is_repetition and compactable(task, hook):
+                waiting.setdefault(held if self._lanes.are_bindings else self._lanes.of(task.order), []).append(task)
         longest = 0
-        for (first, order), others in chain.from_iterable(map(_mergeable, waiting.values())):
-            first.order = order.compacted([self._take_out(task) for task in others])
+        for (first, order), others in chain.from_iterable(map(mergeable, waiting.values())):
+            merged = order.compacted([self._take_out(task) for task in others])
+            first.order = merged if self._lanes.are_bindings else latest(merged)
             longest = max(longest, len(first.order.contexts))
             self.compactions[hook] = self.compactions.get(hook, 0) + 1
         self._limits[hook] = max(self._compact_at, longest // 4, 2 * self.runs[hook])
@@ -349,35 +387,6 @@ class Queue:
             )
             closed |= held
             yield task, held
-
-
-def _compactable(task: Task, hook: str) -> bool:
-    order = task.order
-    if not isinstance(order, HookRun) or order.hook != hook:
-        return False
-    return order.merges and not task.failures and not order.synchronizes
-
-
-def _mergeable(runs: list[Task]) -> Iterator[tuple[tuple[Task, HookRun], list[Task]]]:
-    """The first run and those that it may absorb; once for each kind that does not merge with the other."""
-    while runs:
-        first, order = runs[0], runs[0].order
-        assert isinstance(order, HookRun)
-        others = [task for task in runs[1:] if order.absorbs(task.order)]
-        if others:
-            yield (first, order), others
-        taken = {first.id, *(task.id for task in others)}
-        runs = [task for task in runs if task.id not in taken]
-
-
-def _awaited(task: Task, now: float) -> str:
-    """What a task that is set aside waits for, and until when; the pause of a whole queue is in its status."""
-    left = task.due - now
-    if left <= 0 or not task.passable:
-        return ""
-    until = rfc3339(time.time() + left)
-    reason = "waiting for its rate limit until" if task.is_rate_limited else "next attempt at"
-    return f":{reason} {until} ({left:.1f}s left)"
 
 
 def _asleep(task: Task, now: float) -> str:

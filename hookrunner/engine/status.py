@@ -12,6 +12,7 @@ from typing import TypeAlias
 from hookrunner.engine.engine import Engine
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.engine.hook_needs import endless_runs, failing_hooks
+from hookrunner.engine.queue_dumps import dump
 from hookrunner.engine.queues import Clock
 from hookrunner.engine.resident_status import resident_trouble
 from hookrunner.engine.workers import QueueRuns, Queues
@@ -114,7 +115,7 @@ class Status:
         """All queues, `main` first, then by name."""
         inline = self._queues.inline(self._executor.running.values())
         ordered = sorted(self._queues, key=lambda queue: (queue.name != MAIN, queue.name))
-        return [queue.dump(inline) for queue in ordered]
+        return [dump(queue, inline) for queue in ordered]
 
     def hooks(self) -> list[str]:
         """Names of all hooks."""

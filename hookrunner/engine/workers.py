@@ -16,7 +16,7 @@ from hookrunner.engine.run_gate import RunGate
 from hookrunner.errors import HookFailed, HookrunnerError, PatchFailed, internal
 from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import MAIN, Hook, OnFailure
+from hookrunner.model.bindings import MAIN, ONE_BY_ONE, Hook, OnFailure, QueueRules
 from hookrunner.model.events import FilterBroke
 from hookrunner.model.hook_runs import RunOptions
 from hookrunner.model.tasks import (
@@ -61,10 +61,11 @@ class Queues:
     def __iter__(self) -> Iterator[Queue]:
         return iter(tuple(self.by_name.values()))
 
-    def open(self, name: str, run: Run, background: Background) -> None:
-        """Make sure that there is a queue of this name, with a worker that calls `run` for each task."""
+    def open(self, name: str, run: Run, background: Background, rules: QueueRules = ONE_BY_ONE) -> None:
+        """Make sure that there is a queue of this name, with workers that call `run` for each task."""
         if name not in self.by_name:
-            queue = self.by_name[name] = Queue(name, self._gate, self._clock, self._metrics, self._compact_at)
+            queue = Queue(name, self._gate, self._clock, self._metrics, self._compact_at, rules)
+            self.by_name[name] = queue
             self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run), ends=True)
 
     async def close(self, name: str) -> None:
@@ -102,7 +103,7 @@ class Queues:
     def inline(self, running: Iterable[tuple[HookRun, float]]) -> list[tuple[HookRun, float]]:
         """Of the runs of this moment those that belong to the task of a module, not to a task of their own. Runs for
         reviews have no queue."""
-        own = [queue.running.order for queue in self if queue.running]
+        own = [task.order for queue in self for task in queue.running]
         return [(run, began) for run, began in running if run.queue and not any(run is order for order in own)]
 
     async def stop(self, grace: float, running: Iterable[tuple[HookRun, float]] = ()) -> None:
@@ -129,7 +130,7 @@ class Queues:
 
 def _waited_for(queues: Iterable[Queue], inline: Iterable[tuple[HookRun, float]]) -> list[str]:
     """The hooks that run in these queues; a module where its run waits for no hook of its own."""
-    orders = [queue.running.order for queue in queues if queue.running]
+    orders = [task.order for queue in queues for task in queue.running]
     hooks = {order.label for order in orders if isinstance(order, HookRun)}
     for unit in (order.unit for order in orders if isinstance(order, UnitTask)):
         hooks |= {run.label for run, _ in inline if run.module == unit} or {f"module {unit}"}
@@ -137,11 +138,16 @@ def _waited_for(queues: Iterable[Queue], inline: Iterable[tuple[HookRun, float]]
 
 
 def _runs_a_hook(queue: Queue) -> bool:
-    return queue.running is not None and isinstance(queue.running.order, HookRun | UnitTask)
+    return any(isinstance(task.order, HookRun | UnitTask) for task in queue.running)
 
 
 async def work(queue: Queue, run: Run) -> None:
-    """Work on a queue until it is closed. Whatever goes wrong inside a task is that task's failure."""
+    """Work on a queue until it is closed, on as many tasks at once as its rules say."""
+    await asyncio.gather(*(_work(queue, run) for _ in range(queue.rules.concurrency)))
+
+
+async def _work(queue: Queue, run: Run) -> None:
+    """Whatever goes wrong inside a task is that task's failure."""
     while (task := await queue.dequeue()) is not None:
         queue.settle(task, await _outcome(queue, task, run))
 
@@ -235,11 +241,11 @@ class QueueRuns:
         with log.bound(**order.fields, queue=order.queue, task=order.name):
             options = RunOptions(attempt=task.failures + 1, progress=task.progress)
             try:
-                await self._executor.run(hook, order, task.previous_attempt, options)
+                answer = await self._executor.run(hook, order, task.previous_attempt, options)
             except (HookFailed, PatchFailed) as error:
                 return self._on_failure(hook, order, task, error)
             else:
-                return Done()
+                return Done(again_after=answer.again_after)
             finally:
                 task.progress.text = ""
                 self._metrics.event_latency_seconds.observe(self._clock() - began, "done", *labels)

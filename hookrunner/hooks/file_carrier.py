@@ -12,7 +12,7 @@ import orjson
 
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks import condition_reports, metric_operations, patches, verdicts
+from hookrunner.hooks import condition_reports, metric_operations, patches, repetitions, verdicts
 from hookrunner.hooks.workspace import Workspace, remove, workspace, write_context, write_values
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
@@ -156,6 +156,7 @@ def read_answer(files: Workspace, converted: Converted | None = None) -> Answer:
         conversion=converted or (verdicts.conversion(text) if (text := read_file(files.conversion)) else None),
         objects=patches.parse(text) if (text := read_file(files.patch)) else (),
         conditions=condition_reports.parse(read_file(instance.conditions)) if instance else None,
+        again_after=repetitions.parse(read_file(files.again)) if os.path.exists(files.again) else None,
     )
 
 

@@ -15,11 +15,11 @@ import orjson
 
 from hookrunner import log, redaction
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks import condition_reports, metric_operations, patches, verdicts
+from hookrunner.hooks import condition_reports, metric_operations, patches, repetitions, verdicts
 from hookrunner.model.hook_runs import ExitedBadly, Run, Values
 from hookrunner.model.operations import Answer, ObjectOperation, ValuesOperation
 from hookrunner.model.timestamps import micro_time
-from hookrunner.shapes import ANY_VALUE, FLAG, TEXT, Many, Table, Text, check
+from hookrunner.shapes import ANY_VALUE, FLAG, NUMBER, TEXT, Many, Table, Text, check
 from kubetypes.json_values import JSON
 
 _LIST = Many(ANY_VALUE, at_least=0)
@@ -35,6 +35,7 @@ ANSWER = Table(
         "configValuesPatch": _LIST,
         "valuesPatch": _LIST,
         "conditions": _LIST,
+        "runAgainAfterSeconds": NUMBER,
         "recycle": FLAG,
     },
     open=True,
@@ -114,6 +115,9 @@ def _to_answer(document: JSON, has_values: bool, has_instance: bool) -> Answer:
         conversion=verdicts.to_converted(document["conversion"])[0] if "conversion" in document else None,
         objects=_operations(document),
         conditions=condition_reports.to_conditions(document.get("conditions", ())) if has_instance else None,
+        again_after=repetitions.to_seconds(document["runAgainAfterSeconds"])
+        if "runAgainAfterSeconds" in document
+        else None,
     )
 
 

@@ -64,7 +64,8 @@ class InstancePaths:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Paths of the files of one run. All but `context` are empty until the hook writes to them."""
+    """Paths of the files of one run. All but `context` are empty until the hook writes to them; `again` is made by a
+    hook that asks for another run, so that no other run pays for a file more."""
 
     context: str
     metrics: str
@@ -73,6 +74,7 @@ class Workspace:
     patch: str
     values: ValuesPaths | None = None
     instance: InstancePaths | None = None
+    again: str = ""
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -106,6 +108,7 @@ class Workspace:
             "VALIDATING_RESPONSE_PATH": self.admission,
             "ADMISSION_RESPONSE_PATH": self.admission,
             "KUBERNETES_PATCH_PATH": self.patch,
+            "RUN_AGAIN_PATH": self.again,
             **(self.values.environment() if self.values else {}),
             **(self.instance.environment() if self.instance else {}),
         }
@@ -113,7 +116,7 @@ class Workspace:
 
 def remove(files: Workspace) -> None:
     """Remove those that exist."""
-    for path in files.given + files.answers:
+    for path in (*files.given, *files.answers, files.again):
         with suppress(OSError):  # the hook may have removed it, or made a directory of it
             os.unlink(path)
 
@@ -204,6 +207,7 @@ def _names(directory: Path, hook: str) -> Workspace:
         conversion=f"{prefix}-conversion-response-{run}.json",
         admission=f"{prefix}-admission-response-{run}.json",
         patch=f"{directory}/{safe}-object-patch-{run}",
+        again=f"{prefix}-run-again-{run}",
     )
 
 
@@ -217,6 +221,7 @@ def _names_in_module(directory: Path, module: str, hook: str) -> Workspace:
         conversion=f"{prefix}-conversion-response-{run}.json",
         admission=f"{prefix}-admission-response-{run}.json",
         patch=f"{directory}/{safe}-object-patch-{run}",
+        again=f"{prefix}-run-again-{run}",
         values=ValuesPaths(
             config=f"{own}.module-config-values-{run}.json",
             values=f"{own}.module-values-{run}.json",

@@ -82,11 +82,28 @@ class Resident:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueRules:
+    """How many runs of a queue may be under way at once, and which of them keep their order: those of one binding, of
+    one object or of one namespace."""
+
+    concurrency: int = 1
+    order_by: Literal["binding", "object", "namespace"] = "binding"
+
+    def __str__(self) -> str:
+        return f"{{concurrency: {self.concurrency}, orderBy: {self.order_by}}}"
+
+
+ONE_BY_ONE = QueueRules()
+"""The rules of a queue for which no hook states any."""
+
+
+@dataclass(frozen=True, slots=True)
 class HookSettings:
     """Rate limit, timeout and failure handling of a hook's runs. Durations are seconds.
 
     `min_interval` 0 means no rate limit. `timeout` None means no limit. `max_attempts` 0 means no limit. `permissions`
-    are the rights that the hook states; None if it states nothing, which differs from a hook that needs none.
+    are the rights that the hook states; None if it states nothing, which differs from a hook that needs none. `queues`
+    are the rules that it states for queues, by their names.
     """
 
     min_interval: float = 0.0
@@ -100,6 +117,7 @@ class HookSettings:
     fork: bool = True
     permissions: tuple[Right, ...] | None = None
     resident: Resident | None = None
+    queues: Mapping[str, QueueRules] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,8 @@ class ValuesOperation:
 class Answer:
     """Everything that one successful run wrote: `admission` and `conversion` are the response files, None if empty.
     `config` and `values` are patches for the values store: kept in the ConfigMap, and in memory. `conditions`
-    are those that a hook of an addon reports, none or some; None for other hooks."""
+    are those that a hook of an addon reports, none or some; None for other hooks. `again_after` are the seconds after
+    which the hook asks to be run again, None if it does not."""
 
     objects: tuple[ObjectOperation, ...] = ()
     metrics: tuple[MetricOperation, ...] = ()
@@ -114,6 +115,7 @@ class Answer:
     config: tuple[ValuesOperation, ...] = ()
     values: tuple[ValuesOperation, ...] = ()
     conditions: tuple[HookCondition, ...] | None = None
+    again_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

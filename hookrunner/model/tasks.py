@@ -238,7 +238,8 @@ class Task:
     by each attempt.
 
     `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of
-    other lanes need not wait for it meanwhile. `is_rate_limited` says that it waits for its hook's rate limit.
+    other lanes need not wait for it meanwhile. `is_rate_limited` says that it waits for its hook's rate limit,
+    `is_repetition` that its hook has asked for it, at `due`.
     `waits_for` is what it misses: a snapshot, or values. `previous_attempt` are the
     object operations of the attempt before; `progress` is what the hook reports of the present one.
     """
@@ -252,6 +253,7 @@ class Task:
     delay: float = 0.0
     passable: bool = False
     is_rate_limited: bool = False
+    is_repetition: bool = False
     waits_for: str = ""
     previous_attempt: PreviousAttempt = field(default_factory=list)
     progress: RunProgress = field(default_factory=RunProgress)
@@ -306,9 +308,11 @@ def _hook(order: HookRun | EnableKubernetesBindings | EnableScheduleBindings | F
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The task is finished; `followers` go to the head of its queue, in this order."""
+    """The task is finished; `followers` go to the head of its queue, in this order. `again_after` are the seconds after
+    which the same run is to be repeated, None for never."""
 
     followers: tuple[Order, ...] = ()
+    again_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ def plain(value: Any) -> Any:
         return sorted(map(plain, value))
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
     return value
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from hookrunner.engine.queue_dumps import dump
 from hookrunner.engine.queues import Queue
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
@@ -26,7 +27,7 @@ def queue_with(*orders: HookRun | UnitTask) -> tuple[Queue, list[float]]:
 
 
 def shown(queue: Queue, inline: Sequence[tuple[HookRun, float]] = ()) -> list[str]:
-    return [text for _, text in queue.dump(inline).tasks]
+    return [text for _, text in dump(queue, inline).tasks]
 
 
 def test_a_task_that_runs_says_for_how_long() -> None:

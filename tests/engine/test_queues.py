@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from hookrunner.engine.queue_dumps import dump
 from hookrunner.engine.queues import Idle, Queue, back_off
 from hookrunner.kube.back_off import TokenBucket
 from hookrunner.metrics.names import Metrics
@@ -193,7 +194,7 @@ def test_a_missing_snapshot_sets_a_task_aside_until_it_exists() -> None:
     bench.queue.enqueue(run("h1", "b"))
     bench.queue.enqueue(run("h2", "c"))
     assert bench.next() == "c"
-    assert "waiting for snapshot of no such kind" in bench.queue.dump().tasks[0][1]
+    assert "waiting for snapshot of no such kind" in dump(bench.queue).tasks[0][1]
     bench.gate.missing.clear()
     assert bench.next() == "b"
 
@@ -284,20 +285,20 @@ def test_a_dump_says_which_task_waits_for_its_rate_limit_and_until_when() -> Non
     for name in ("limited", "free"):
         bench.queue.enqueue(run(name, name))
     bench.finish(Postponed(12.5))
-    limited, free = (text for _, text in bench.queue.dump().tasks)
+    limited, free = (text for _, text in dump(bench.queue).tasks)
     assert re.search(
         r":limited:waiting for its rate limit until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(12.5s left\)$", limited
     )
     assert free.endswith(":free")
     bench.clock.now = 12.5
-    assert "rate limit" not in str(bench.queue.dump())
+    assert "rate limit" not in str(dump(bench.queue))
 
 
 def test_a_dump_says_when_a_parked_task_is_tried_again() -> None:
     bench = Bench()
     bench.queue.enqueue(run("h", "a"))
     bench.finish(Failed("boom", park=True))
-    ((_, text),) = bench.queue.dump().tasks
+    ((_, text),) = dump(bench.queue).tasks
     assert re.search(r":failures 1:boom:next attempt at \S+Z \(5.0s left\)$", text)
 
 

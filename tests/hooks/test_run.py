@@ -73,6 +73,7 @@ async def test_a_hook_runs_where_it_is_with_its_context_and_the_given_environmen
         "VALIDATING_RESPONSE_PATH",
         "ADMISSION_RESPONSE_PATH",
         "KUBERNETES_PATCH_PATH",
+        "RUN_AGAIN_PATH",
     }
 
 

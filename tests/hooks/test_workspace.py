@@ -24,7 +24,7 @@ from hookrunner.model.hook_runs import InstanceInput, Values
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
-def test_the_hook_gets_six_variables_beside_those_it_inherits(tmp_path: Path) -> None:
+def test_the_hook_gets_seven_variables_beside_those_it_inherits(tmp_path: Path) -> None:
     with workspace(tmp_path, "a/b.sh") as files:
         environment = files.environment({"HOME": "/root", "METRICS_PATH": "stale"})
     patterns = {
@@ -35,6 +35,7 @@ def test_the_hook_gets_six_variables_beside_those_it_inherits(tmp_path: Path) ->
         "VALIDATING_RESPONSE_PATH": f"{tmp_path}/hook-a-b-sh-admission-response-{UUID}.json",
         "ADMISSION_RESPONSE_PATH": f"{tmp_path}/hook-a-b-sh-admission-response-{UUID}.json",
         "KUBERNETES_PATCH_PATH": f"{tmp_path}/a-b-sh-object-patch-{UUID}",
+        "RUN_AGAIN_PATH": f"{tmp_path}/hook-a-b-sh-run-again-{UUID}",
     }
     assert environment.keys() == patterns.keys()
     assert all(re.fullmatch(patterns[name], value) for name, value in environment.items())
@@ -44,7 +45,9 @@ def test_the_hook_gets_six_variables_beside_those_it_inherits(tmp_path: Path) ->
 def test_a_hook_of_a_module_gets_four_more(tmp_path: Path) -> None:
     with workspace(tmp_path, "hooks/b.sh", module="cert-manager") as files:
         environment = files.environment({})
-        assert {Path(path).name for path in environment.values()} == {path.name for path in tmp_path.iterdir()}
+        made_by_the_hook = {Path(environment["RUN_AGAIN_PATH"]).name}
+        made = {path.name for path in tmp_path.iterdir()}
+        assert {Path(path).name for path in environment.values()} - made_by_the_hook == made
     patterns = {
         "BINDING_CONTEXT_PATH": f"{tmp_path}/cert-manager.module-hook-hooks-b-sh-binding-context-{UUID}.json",
         "CONFIG_VALUES_PATH": f"{tmp_path}/cert-manager.module-config-values-{UUID}.json",
@@ -59,6 +62,7 @@ def test_a_hook_of_a_module_gets_four_more(tmp_path: Path) -> None:
         "CONVERSION_RESPONSE_PATH",
         "VALIDATING_RESPONSE_PATH",
         "ADMISSION_RESPONSE_PATH",
+        "RUN_AGAIN_PATH",
     }
     assert list(tmp_path.iterdir()) == []
 

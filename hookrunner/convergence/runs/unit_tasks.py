@@ -182,7 +182,7 @@ class UnitTasks:
         queue = self._queues.by_name[order.queue]
         tasks = [task for task in queue if task.order.lanes == order.lanes]
         last = tasks[-1] if tasks else None
-        if not (last and last.order.name == order.name and (order.deletes or last is not queue.running)):
+        if not (last and last.order.name == order.name and (order.deletes or last not in queue.running)):
             queue.enqueue(order)
         queue.hurry(("", order.unit))
 

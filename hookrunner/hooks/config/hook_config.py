@@ -22,6 +22,7 @@ from hookrunner.model.bindings import (
     HookConfig,
     HookSettings,
     Kubernetes,
+    QueueRules,
     Resident,
     Schedule,
 )
@@ -109,7 +110,12 @@ def _settings(raw: JSON) -> HookSettings:
         fork=raw.get("fork", True),
         permissions=permissions.read_permissions(raw["permissions"]) if "permissions" in raw else None,
         resident=_resident(raw.get("resident", False)),
+        queues={name: _queue_rules(queue) for name, queue in raw.get("queues", {}).items()},
     )
+
+
+def _queue_rules(raw: JSON) -> QueueRules:
+    return QueueRules(int(raw.get("concurrency", 1)), raw.get("orderBy", "binding"))
 
 
 def _resident(raw: JSON) -> Resident | None:

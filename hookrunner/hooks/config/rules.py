@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hookrunner import cron
 from hookrunner.errors import BadCrontab
 from hookrunner.hooks.config import permissions, selectors
-from hookrunner.hooks.config.schema import RESIDENT, V1_OF, HookKind
-from hookrunner.model.bindings import LONGEST_LINE, HookConfig
+from hookrunner.hooks.config.schema import QUEUE, RESIDENT, V1_OF, HookKind
+from hookrunner.model.bindings import LONGEST_LINE, MAIN, HookConfig
 from hookrunner.model.reviews import webhook_name
 from hookrunner.options import duration, size, within
 from hookrunner.shapes import Problem, check, suggestion
@@ -80,6 +80,7 @@ def _settings(settings: JSON) -> Iterator[Problem]:
     for index, rule in enumerate(settings.get("permissions", [])):
         yield from permissions.problems(f"settings.permissions[{index}]", rule)
     yield from _resident(settings.get("resident", False))
+    yield from _queues(settings.get("queues", {}))
 
 
 _RESIDENT_TEXTS: Mapping[str, tuple[Callable[[str], float], str]] = {
@@ -106,6 +107,19 @@ def _resident(value: JSON) -> Iterator[Problem]:
             _ = key in sound and read(sound[key])
         except ValueError:
             yield Problem(f"{path}.{key}", f"is invalid; write one such as {advice}", sound[key])
+
+
+def _queues(value: JSON) -> Iterator[Problem]:
+    """Rules of queues by their names. `main` is every hook's, and what is in it runs one after the other."""
+    path = "settings.queues"
+    if not isinstance(value, dict):
+        yield Problem(path, "must be an object; write {queue: {concurrency: 5, orderBy: object}}", value)
+        return
+    for name, queue_rules in value.items():
+        if name == MAIN:
+            yield Problem(f"{path}.{name}", "cannot have rules; give the binding a queue of its own")
+        else:
+            yield from check(queue_rules, QUEUE, f"{path}.{name}")
 
 
 def schedule(path: str, item: JSON) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """What a hook may answer to `--config`: one table per object, and the keys that only one kind of hook has.
 
 A key that is missing here is refused. Ours alone are `schedule[].timezone`,
-`settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches,fork,permissions,resident}` and
+`settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches,fork,permissions,resident,queues}` and
 `kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked in `rules.py`,
 `selectors.py` and, for v0, `hook_config.py`.
 """
@@ -76,8 +76,15 @@ SETTINGS = Table(
         "fork": FLAG,
         "permissions": Many(PERMISSION, at_least=0),
         "resident": ANY_VALUE,
+        "queues": ANY_VALUE,
     }
 )
+
+QUEUE = Table(
+    {"concurrency": Integer(low=1, high=1000), "orderBy": Text(("binding", "object", "namespace"))},
+    at_least=1,
+)
+"""The rules of one queue in `settings.queues`, which is a mapping of names to these."""
 
 RESIDENT = Table(
     {

@@ -79,6 +79,7 @@ async def test_hooks_of_modules_get_the_documented_variables_and_files(tmp_path:
         "CONVERSION_RESPONSE_PATH=hooks-sub-my-hook-sh.module-hook-conversion-response-<uuid>.json",
         "KUBERNETES_PATCH_PATH=hooks-sub-my-hook-sh-object-patch-<uuid>",
         "METRICS_PATH=hooks-sub-my-hook-sh.module-hook-metrics-<uuid>.json",
+        "RUN_AGAIN_PATH=hooks-sub-my-hook-sh.module-hook-run-again-<uuid>",
         "VALIDATING_RESPONSE_PATH=hooks-sub-my-hook-sh.module-hook-admission-response-<uuid>.json",
         "VALUES_JSON_PATCH_PATH=hooks-sub-my-hook-sh.module-hook-values-<uuid>.json-patch",
         "VALUES_PATH=my-module.module-values-<uuid>.json",

@@ -208,6 +208,7 @@ async def test_it_gives_up_waiting_for_snapshots_at_the_deadline(bench: Bench, s
     bench.hook("a", watched | validating(includeSnapshotsFrom=["pods"]), answer('{"allowed": true}'))
     bench.cluster.listing.clear()
     reviewed = await start()
+    await settle()
     with pytest.raises(ReviewFailed, match="waiting for the snapshot of pods"):
         await reviewed.admit(seconds=0.2)
 

@@ -8,7 +8,7 @@ import orjson
 
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import SETTINGS
-from hookrunner.model.bindings import Change, HookConfig, HookSettings, Kubernetes, Resident, Schedule
+from hookrunner.model.bindings import Change, HookConfig, HookSettings, Kubernetes, QueueRules, Resident, Schedule
 from hookrunner.shapes import Text
 from tests.tables import each
 
@@ -90,6 +90,8 @@ def test_labels_of_namespaces_make_their_names_meaningless() -> None:
         ({"onDryRun": "skip"}, HookSettings(on_dry_run="skip")),
         ({"onReviewPatches": "refuse"}, HookSettings(on_review_patches="refuse")),
         ({"resident": True}, HookSettings(resident=Resident())),
+        ({"queues": {"q": {"concurrency": 5}}}, HookSettings(queues={"q": QueueRules(5)})),
+        ({"queues": {"q": {"orderBy": "object"}}}, HookSettings(queues={"q": QueueRules(1, "object")})),
         ({"resident": False}, HookSettings()),
         ({"resident": {}}, HookSettings(resident=Resident())),
         (

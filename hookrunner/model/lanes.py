@@ -1,0 +1,73 @@
+"""Which tasks of a queue may run side by side: those of different lanes, as many as its rules allow.
+
+A queue keeps the order of tasks that share a lane. What a lane is, its rules say: a binding, as in every queue without
+rules, an object, or a namespace. Where lanes are objects, what waits for one of them is one run with its latest state.
+What is about no single object, a Synchronization or a group, has the whole queue to itself.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hookrunner.errors import BadHookConfig
+from hookrunner.model.bindings import Hook, QueueRules
+from hookrunner.model.contexts import Context, ContextType
+from hookrunner.model.tasks import HookRun, Lane, Order, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The lanes of a queue with these rules."""
+
+    rules: QueueRules
+
+    @property
+    def are_bindings(self) -> bool:
+        """Is the lane of a run its binding, whatever the object?"""
+        return self.rules.order_by == "binding"
+
+    def of(self, order: Order) -> frozenset[Lane]:
+        """The lanes of a task."""
+        if self.are_bindings or not isinstance(order, HookRun) or is_about_many(order):
+            return order.lanes
+        return frozenset(lane_of(order, context, self.rules.order_by == "namespace") for context in order.contexts)
+
+    def needs_all(self, order: Order) -> bool:
+        """Does it run only while nothing else of the queue does?"""
+        return not (isinstance(order, HookRun) and not is_about_many(order))
+
+
+def agreed_rules(hooks: Iterable[Hook]) -> dict[str, QueueRules]:
+    """The rules that hooks state for queues, by their names. Raises BadHookConfig if two state different ones."""
+    stated: dict[str, tuple[Hook, QueueRules]] = {}
+    for hook in hooks:
+        for name, rules in hook.config.settings.queues.items():
+            first, known = stated.setdefault(name, (hook, rules))
+            if known != rules:
+                problem = f"settings.queues.{name} is {rules}, and {known} in {first.name}; state the same in both"
+                raise BadHookConfig(hook.name, [problem])
+    return {name: rules for name, (_, rules) in stated.items()}
+
+
+def is_about_many(order: HookRun) -> bool:
+    """Is the run about a group, or about all objects of a binding?"""
+    return bool(order.group) or any(context.type is ContextType.SYNCHRONIZATION for context in order.contexts)
+
+
+def subject_of(order: HookRun) -> frozenset[Lane]:
+    """What a run is about, whatever the rules: its objects, or its bindings where it is about no single ones."""
+    if is_about_many(order):
+        return order.lanes
+    return frozenset(lane_of(order, context) for context in order.contexts)
+
+
+def lanes_in_use(lanes: Lanes, running: Iterable[Task]) -> set[Lane]:
+    """The lanes of what runs."""
+    return {lane for task in running for lane in lanes.of(task.order)}
+
+
+def lane_of(order: HookRun, context: Context, whole_namespace: bool = False) -> Lane:
+    """The lane of one event: its object's or its namespace's; its binding's if it has no object."""
+    if context.key is None:
+        return order.hook, context.binding
+    key = context.key.namespace if whole_namespace else str(context.key)
+    return order.hook, f"{order.binding_type}[{context.source}] {key}"
