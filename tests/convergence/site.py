@@ -158,6 +158,8 @@ class NoHookRuns(QueueRuns):
 
     def observe_wait(self, task: Task) -> None: ...
 
+    def retire(self, hook: Hook) -> None: ...
+
 
 class NoExecutions:
     """No hook runs in a process."""
