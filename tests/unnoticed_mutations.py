@@ -33,7 +33,7 @@ UNNOTICED_MUTATIONS = (
         "tests/engine/test_merging.py",
     ),
     (
-        "hookrunner/engine/queues.py",
+        "hookrunner/engine/merging.py",
         "order.merges and not task.failures and",
         "order.merges and",
         "tests/engine/test_merging.py",
