@@ -1,0 +1,169 @@
+"""A hook: functions with the bindings that they are for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+from . import carriers, steps
+from .config import to_kind, to_part
+from .steps import Step
+from .tasks import Handler, Task
+
+JSON = Any
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Hook:
+    """Settings of the hook as keywords (docs/hooks.md, settings); functions are added by decorators."""
+
+    def __init__(self, **settings: JSON) -> None:
+        self._settings = to_part("settings", settings)
+        self._parts: dict[str, Any] = {}
+        self._steps: dict[str, list[Step]] = {}
+
+    def reconcile(self, kind: str, **binding: JSON) -> Callable[[F], F]:
+        """Call the function for each object of this kind, at first and when it has changed, with the object as it was
+        last heard of, None when it does not exist any more. It may return `After`."""
+        return lambda function: self._object(kind, function, binding, steps.for_objects)
+
+    def on(self, kind: str, **binding: JSON) -> Callable[[F], F]:
+        """Call the function for each event of objects of this kind, with an `Event`, or with its object made to the
+        type that the function names. At first there is one of type Synchronization for each object that exists."""
+        return lambda function: self._object(kind, function, binding, steps.for_events)
+
+    def watch(self, kind: str, name: str, **binding: JSON) -> None:
+        """Objects for `snapshots[name]`, and in a `group` for the function of that. Without a group they cause no
+        run."""
+        given = to_part("kubernetes", binding)
+        quiet = {} if "group" in given else {"executeHookOnEvent": [], "executeHookOnSynchronization": False}
+        self._bind("kubernetes", name, {**to_kind(kind), **quiet, **given})
+
+    def group(self, name: str) -> Callable[[F], F]:
+        """Call the function once when something has changed in a group of bindings; `snapshots` has the objects."""
+        return lambda function: self._plain(steps.group_key(name), function)
+
+    def startup(self, order: int = 10) -> Callable[[F], F]:
+        """Call the function once at the start; hooks with lower numbers come first."""
+        return self._numbered("onStartup", order)
+
+    def schedule(self, crontab: str, **binding: JSON) -> Callable[[F], F]:
+        """Call the function at these times."""
+
+        def add(function: F) -> F:
+            given = {"crontab": crontab, **to_part("schedule", binding)}
+            return self._plain(self._bind("schedule", function.__name__, given), function)
+
+        return add
+
+    def before_all(self, order: int = 10) -> Callable[[F], F]:
+        """Of a global hook: before the modules run."""
+        return self._numbered("beforeAll", order)
+
+    def after_all(self, order: int = 10) -> Callable[[F], F]:
+        """Of a global hook: when all modules have run."""
+        return self._numbered("afterAll", order)
+
+    def before_helm(self, order: int = 10) -> Callable[[F], F]:
+        """Of a module or an addon: before its objects are rendered."""
+        return self._numbered("beforeHelm", order)
+
+    def after_helm(self, order: int = 10) -> Callable[[F], F]:
+        """Of a module or an addon: when its objects are in the cluster."""
+        return self._numbered("afterHelm", order)
+
+    def before_delete_helm(self, order: int = 10) -> Callable[[F], F]:
+        """Of a module or an addon: before its objects are deleted."""
+        return self._numbered("beforeDeleteHelm", order)
+
+    def after_delete_helm(self, order: int = 10) -> Callable[[F], F]:
+        """Of a module or an addon: when its objects are deleted."""
+        return self._numbered("afterDeleteHelm", order)
+
+    def validate(self, name: str, **binding: JSON) -> Callable[[F], F]:
+        """Ask the function about requests of the API server, with a `Review`. It raises `Deny`, or lets them pass."""
+        return lambda function: self._review("kubernetesValidating", name, binding, function)
+
+    def mutate(self, name: str, **binding: JSON) -> Callable[[F], F]:
+        """The same before an object is stored: what the function changes in it is changed. It may also return what the
+        object should be, or a JSON patch."""
+        return lambda function: self._review("kubernetesMutating", name, binding, function)
+
+    def convert(self, crd: str, from_version: str, to_version: str, **binding: JSON) -> Callable[[F], F]:
+        """Let the function convert objects of a kind from one version to another. It changes the object in place, or
+        returns another one. The message of `HookFailed` is shown to the user."""
+
+        def add(function: F) -> F:
+            rules = [{"fromVersion": from_version, "toVersion": to_version}]
+            given = to_part("kubernetesCustomResourceConversion", binding)
+            given = {"crdName": crd, "conversions": rules, **given}
+            name = self._bind("kubernetesCustomResourceConversion", function.__name__, given)
+            return self._add(name, function, steps.for_conversions(Handler(function, has_subject=True)))
+
+        return add
+
+    @property
+    def config(self) -> dict[str, JSON]:
+        """The answer to `--config`."""
+        return {"configVersion": "v1", **({"settings": self._settings} if self._settings else {}), **self._parts}
+
+    def carry_out(self, task: Task) -> None:
+        """Call what the contexts of a run are for, each object and each group once. Raises what the functions raise."""
+        calls: dict[Hashable, Callable[[], JSON]] = {}
+        for number, context in enumerate(task.contexts):
+            key = steps.group_key(context["groupName"]) if context.get("type") == "Group" else context["binding"]
+            for step in self._steps.get(key, ()):
+                for what, call in step(task, number, context):
+                    calls.pop(what, None)
+                    calls[what] = call
+        for call in calls.values():
+            task.note(call())
+
+    def run(self) -> None:
+        """Do what the command line asks for: print the configuration, carry out one run, or stay and answer. Where the
+        file is imported, by a test for instance, nothing."""
+        if sys._getframe(1).f_globals.get("__name__") != "__main__":
+            return
+        if sys.argv[1:] == ["--config"]:
+            print(json.dumps(self.config))
+        elif sys.argv[1:] == ["--resident"]:
+            carriers.serve(self.carry_out)
+        else:
+            sys.exit(carriers.run_once(self.carry_out))
+
+    def _object(self, kind: str, function: F, binding: dict[str, JSON], make: Callable[[Handler], Step]) -> F:
+        given = {**to_kind(kind), **to_part("kubernetes", binding)}
+        name = self._bind("kubernetes", function.__name__, given)
+        return self._add(name, function, make(Handler(function, has_subject=True)))
+
+    def _review(self, part: str, name: str, binding: dict[str, JSON], function: F) -> F:
+        self._bind(part, name, to_part(part, binding))
+        judge = steps.for_changes if part == "kubernetesMutating" else steps.for_verdicts
+        return self._add(name, function, judge(Handler(function, has_subject=True)))
+
+    def _numbered(self, key: str, order: int) -> Callable[[F], F]:
+        self._parts[key] = order
+        return lambda function: self._plain(key, function)
+
+    def _plain(self, key: str, function: F) -> F:
+        return self._add(key, function, steps.once(key, Handler(function, has_subject=False)))
+
+    def _add(self, key: str, function: F, step: Step) -> F:
+        self._steps.setdefault(key, []).append(step)
+        return function
+
+    def _bind(self, part: str, name: str, given: dict[str, JSON]) -> str:
+        """Add a binding, whose name is this unless the keywords have another one. Raises ValueError for one that is
+        there already: its contexts could not be told apart."""
+        binding = {"name": name, **given}
+        if any(
+            other["name"] == binding["name"]
+            for others in self._parts.values()
+            if isinstance(others, list)
+            for other in others
+        ):
+            raise ValueError(f"there are two bindings called '{binding['name']}'; give one of them another name")
+        self._parts.setdefault(part, []).append(binding)
+        return str(binding["name"])

@@ -1,0 +1,144 @@
+"""One run as functions see it, and functions with what their parameters name.
+
+task = Task(run)                    # the Run of docs/hook-protocol.md
+task.call(function, context, ...)   # each function that a context is for
+task.answer()                       # its Answer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .answers import After, Cluster, Conditions, Metrics, Values
+from .config import nearest
+from .subjects import Event, Log, Review, Snapshot
+
+JSON = Any
+_OWN = (Event, Review, dict, list, object)
+
+
+class Task:
+    """One run. `attempt` is 1 for the first one, `deadline` when it is given up (RFC 3339), both as far as they are
+    known."""
+
+    def __init__(self, run: Mapping[str, JSON]) -> None:
+        self.contexts: Sequence[Mapping[str, JSON]] = run["contexts"]
+        self.attempt: int = run.get("attempt", 1)
+        self.deadline: str = run.get("deadline", "")
+        self.module: str = run.get("module", "")
+        self.instance: JSON = run.get("instance")
+        self.package_directory: str = run.get("packageDirectory", "")
+        self.cluster, self.metrics, self.conditions, self.log = Cluster(), Metrics(), Conditions(), Log()
+        self.values = Values(run.get("values") or {})
+        self.config_values = Values(run.get("configValues") or {})
+        self.admission: JSON = None
+        self.conversion: JSON = None
+        self._again: list[float] = []
+
+    def note(self, result: JSON) -> None:
+        """Take in what a function returned: the earliest of several wishes for another run counts."""
+        if isinstance(result, After):
+            self._again.append(result.seconds)
+
+    def answer(self) -> dict[str, JSON]:
+        """The Answer, of which empty parts are left out."""
+        parts = {
+            "operations": self.cluster.operations,
+            "metrics": self.metrics.operations,
+            "admission": self.admission,
+            "conversion": self.conversion,
+            "valuesPatch": self.values.patch,
+            "configValuesPatch": self.config_values.patch,
+            "conditions": self.conditions.reports,
+            "runAgainAfterSeconds": min(self._again, default=None),
+        }
+        return {key: part for key, part in parts.items() if part not in (None, [])}
+
+    def part(self, name: str, context: Mapping[str, JSON], subject: JSON) -> JSON:
+        """What a parameter of this name gets."""
+        if name == "task":
+            return self
+        if name == "context":
+            return context
+        if name == "snapshots":
+            return {key: Snapshot(entries) for key, entries in (context.get("snapshots") or {}).items()}
+        if name == "event":
+            return subject if isinstance(subject, Event) else Event(context, {})
+        return getattr(self, name)
+
+
+GIVEN = frozenset(
+    {
+        "cluster",
+        "snapshots",
+        "values",
+        "config_values",
+        "metrics",
+        "log",
+        "event",
+        "context",
+        "instance",
+        "conditions",
+        "task",
+    }
+)
+"""The names of parameters that mean something by themselves."""
+
+
+class Handler:
+    """A function with what it gets. `subject` is the name of the parameter for what it is about, empty if it has
+    none."""
+
+    def __init__(self, function: Callable[..., Any], has_subject: bool) -> None:
+        self.function = function
+        names = _parameters(function)
+        others = [name for name in names if name not in GIVEN]
+        self.subject = others[0] if has_subject and others else ""
+        self._names = names
+        if unknown := [name for name in others if name != self.subject]:
+            raise TypeError(f"{function.__name__}: nothing is called '{unknown[0]}'{nearest(unknown[0], GIVEN)}")
+        self._convert = _converter(function, self.subject)
+
+    def call(
+        self,
+        task: Task,
+        context: Mapping[str, JSON],
+        subject: JSON = None,
+        obj: JSON = None,
+        event: Event | None = None,
+    ) -> JSON:
+        """Call it: its subject is `obj` made to the type that it names, or `subject`."""
+        given = {name: task.part(name, context, event or subject) for name in self._names if name != self.subject}
+        if self.subject:
+            given[self.subject] = subject if self._convert is None else obj and self._convert(obj)
+        result = self.function(**given)
+        if hasattr(result, "__await__"):
+            import asyncio  # takes as long as all the rest, and few need it
+
+            return asyncio.run(result)
+        return result
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """Their names. `inspect` would say more, and takes as long to import as all the rest."""
+    code = getattr(function, "__wrapped__", function).__code__
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+def _converter(function: Callable[..., Any], parameter: str) -> Callable[[JSON], Any] | None:
+    """What makes an object the type that the function names for it, None if it names none that is made of objects."""
+    if parameter not in getattr(function, "__annotations__", ()):
+        return None
+    import typing  # only where a type is named
+
+    hint = typing.get_type_hints(function)[parameter]
+    named = [one for one in typing.get_args(hint) or (hint,) if one is not type(None)]
+    made_of = named[0] if len(named) == 1 else None
+    if not isinstance(made_of, type) or made_of in _OWN:
+        return None
+    if hasattr(made_of, "model_validate"):
+        return made_of.model_validate  # type: ignore[no-any-return]
+    if fields := getattr(made_of, "__dataclass_fields__", None):
+        return lambda obj: made_of(**{name: obj[name] for name in fields if name in obj})
+    return made_of

@@ -1,0 +1,148 @@
+"""Programs of a few lines, run as hookrunner runs hooks: by files, and as residents. Level: pure."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hookrunner.sdk
+from kubetypes.json_values import JSON
+
+SAMPLE = """
+import sys
+from hookrunner.sdk import Hook, HookFailed
+
+hook = Hook()
+
+@hook.reconcile("v1/Namespace")
+def label(namespace, cluster, metrics, values):
+    print("at", namespace["metadata"]["name"])
+    cluster.merge(namespace, {"metadata": {"labels": {"seen": "yes"}}}, subresource="status", ignore_hook_error=True)
+    metrics.add("seen")
+    values.set("web.seen", 1)
+    if namespace["metadata"]["name"] == "bad":
+        raise HookFailed("bad is bad")
+    if namespace["metadata"]["name"] == "worse":
+        1 / 0
+
+hook.run()
+"""
+
+
+def context(name: str) -> list[JSON]:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    return [{"binding": "label", "type": "Event", "watchEvent": "Added", "object": namespace}]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "label.py"
+    file.write_text(SAMPLE)
+    return file
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    """Variables of a run, whose files are empty."""
+    names = ["BINDING_CONTEXT_PATH", "KUBERNETES_PATCH_PATH", "METRICS_PATH", "VALUES_PATH", "VALUES_JSON_PATCH_PATH"]
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / "VALUES_PATH").write_text('{"web": {}}')
+    return {name: str(tmp_path / name) for name in names}
+
+
+def run_once(program: Path, files: dict[str, str], name: str) -> subprocess.CompletedProcess[str]:
+    Path(files["BINDING_CONTEXT_PATH"]).write_text(json.dumps(context(name)))
+    environ = {**os.environ, **files}
+    return subprocess.run([sys.executable, program], env=environ, capture_output=True, text=True, check=False)
+
+
+def written(files: dict[str, str], variable: str) -> list[JSON]:
+    return [json.loads(line) for line in Path(files[variable]).read_text().splitlines()]
+
+
+def test_the_configuration_is_printed(program: Path) -> None:
+    printed = subprocess.check_output([sys.executable, program, "--config"])
+    assert json.loads(printed)["kubernetes"] == [{"name": "label", "apiVersion": "v1", "kind": "Namespace"}]
+
+
+def test_a_run_by_files_answers_in_files(program: Path, files: dict[str, str]) -> None:
+    done = run_once(program, files, "shop")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "at shop\n", "")
+    assert [one["operation"] for one in written(files, "KUBERNETES_PATCH_PATH")] == ["MergePatch"]
+    assert written(files, "METRICS_PATH") == [{"action": "add", "name": "seen", "value": 1, "labels": {}}]
+    assert written(files, "VALUES_JSON_PATCH_PATH") == [{"op": "add", "path": "/web/seen", "value": 1}]
+
+
+@pytest.mark.parametrize(("name", "said"), [("bad", "bad is bad"), ("worse", "ZeroDivisionError")])
+def test_a_failed_run_leaves_only_operations(program: Path, files: dict[str, str], name: str, said: str) -> None:
+    done = run_once(program, files, name)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert ("Traceback" in done.stderr) == (name == "worse")
+    assert [one["ignoreHookError"] for one in written(files, "KUBERNETES_PATCH_PATH")] == [True]
+    assert written(files, "METRICS_PATH") == []
+
+
+@pytest.fixture
+def resident(program: Path) -> Iterator[tuple[subprocess.Popen[bytes], int, int]]:
+    """The program as a resident, with where requests are written and answers are read."""
+    requests, give = os.pipe()
+    take, answers = os.pipe()
+    names = {"HOOKRUNNER_REQUESTS": f"/dev/fd/{requests}", "HOOKRUNNER_ANSWERS": f"/dev/fd/{answers}"}
+    process = subprocess.Popen(
+        [sys.executable, program, "--resident"],
+        env={**os.environ, **names},
+        pass_fds=(requests, answers),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    os.close(requests)
+    os.close(answers)
+    yield process, give, take
+    process.kill()
+    process.communicate()
+    os.close(take)
+
+
+def test_a_resident_says_hello_and_answers_until_the_requests_end(
+    resident: tuple[subprocess.Popen[bytes], int, int], tmp_path: Path
+) -> None:
+    process, give, take = resident
+    large = tmp_path / "large.json"
+    large.write_text(json.dumps({"id": "x", "contexts": context("large")}))
+    messages: list[JSON] = [
+        {"hello": {"protocol": "hookrunner.io/resident", "versions": [1]}},
+        {"run": {"id": "1", "contexts": context("shop")}},
+        {"run": {"id": "2", "contexts": context("worse")}},
+        {"unknown": {}},
+        {"run": {"id": "3", "file": str(large)}},
+    ]
+    os.write(give, b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+    os.close(give)
+    with os.fdopen(os.dup(take)) as answers:
+        hello, *answered = map(json.loads, answers)
+    assert (hello["hello"]["version"], hello["hello"]["concurrency"]) == (1, 1)
+    outcomes = [(one["answer"]["id"], one["answer"].get("outcome")) for one in answered]
+    assert outcomes == [("1", None), ("2", "failed"), ("3", None)]
+    assert answered[1]["answer"]["message"] == "ZeroDivisionError: division by zero"
+    assert process.wait(30) == 0
+
+
+def test_a_copy_of_the_directory_works_without_hookrunner(program: Path, files: dict[str, str], tmp_path: Path) -> None:
+    shutil.copytree(Path(hookrunner.sdk.__file__).parent, tmp_path / "copied_sdk")
+    program.write_text(SAMPLE.replace("hookrunner.sdk", "copied_sdk"))
+    Path(files["BINDING_CONTEXT_PATH"]).write_text(json.dumps(context("shop")))
+    done = subprocess.run([sys.executable, "-S", program], env=files, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "at shop\n")
+
+
+def test_a_run_without_files_says_what_to_do(program: Path) -> None:
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "hookrunner hook run" in done.stderr

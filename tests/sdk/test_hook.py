@@ -1,0 +1,235 @@
+"""Functions of hooks, what they get and what comes of what they do. Level: pure."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from hookrunner.sdk import After, Deny, Event, Hook, HookFailed, Review, ref
+from hookrunner.sdk.answers import Cluster, Conditions, Metrics, Values
+from hookrunner.sdk.subjects import Log, Snapshot
+from hookrunner.sdk.testing import run
+
+SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "a"}}}
+
+
+@dataclasses.dataclass
+class Namespace:
+    metadata: dict[str, Any]
+    kind: str = ""
+
+
+def test_an_object_is_reconciled_as_it_is_and_looked_at_again() -> None:
+    hook = Hook()
+
+    @hook.reconcile("v1/Namespace", label_selector="team")
+    def label(namespace: dict[str, Any], cluster: Cluster) -> After:
+        cluster.merge(namespace, {"metadata": {"labels": {"seen": "yes"}}}, ignore_missing=True)
+        return After(minutes=10)
+
+    assert hook.config["kubernetes"] == [
+        {
+            "name": "label",
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "labelSelector": {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
+        }
+    ]
+    answer = run(hook, "label", object=SHOP)
+    assert answer == {
+        "operations": [
+            {
+                "operation": "MergePatch",
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "name": "shop",
+                "mergePatch": {"metadata": {"labels": {"seen": "yes"}}},
+                "ignoreMissingObject": True,
+            }
+        ],
+        "runAgainAfterSeconds": 600,
+    }
+
+
+def test_an_object_that_does_not_exist_any_more_is_none() -> None:
+    hook, seen = Hook(), list[tuple[Any, str, str]]()
+
+    @hook.reconcile("Namespace")
+    def look(namespace: Namespace | None, event: Event) -> None:
+        seen.append((namespace, event.type, event.name))
+
+    run(hook, "look", event="Deleted", object=SHOP)
+    run(hook, "look", event="Modified", object=SHOP)
+    assert seen == [(None, "Deleted", "shop"), (Namespace(SHOP["metadata"], "Namespace"), "Modified", "shop")]  # type: ignore[arg-type]
+
+
+def test_a_synchronization_is_an_event_for_each_object() -> None:
+    hook, seen = Hook(), list[tuple[str, str]]()
+
+    @hook.on("v1/ConfigMap", namespaces=["a"], events=["Added"], jq_filter=".data", queue="x", synchronization=True)
+    def note(event: Event) -> None:
+        seen.append((event.type, event.name))
+
+    assert hook.config["kubernetes"][0] == {
+        "name": "note",
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "namespace": {"nameSelector": {"matchNames": ["a"]}},
+        "executeHookOnEvent": ["Added"],
+        "jqFilter": ".data",
+        "queue": "x",
+        "executeHookOnSynchronization": True,
+    }
+    run(hook, "note", event="Synchronization", objects=[{"metadata": {"name": name}} for name in "ab"])
+    assert seen == [("Synchronization", "a"), ("Synchronization", "b")]
+
+
+def test_a_group_is_called_with_its_snapshots() -> None:
+    hook = Hook()
+    hook.watch("v1/Secret", "originals", group="all")
+    hook.watch("v1/Node", "nodes")
+
+    @hook.group("all")
+    def count(snapshots: dict[str, Snapshot], metrics: Metrics) -> None:
+        metrics.set("originals", len(snapshots["originals"].objects), {"a": "b"}, group="g")
+
+    assert hook.config["kubernetes"][1]["executeHookOnEvent"] == []
+    answer = run(hook, "all", event="Group", snapshots={"originals": [SHOP, SHOP]})
+    assert answer["metrics"] == [{"action": "set", "name": "originals", "value": 2, "labels": {"a": "b"}, "group": "g"}]
+
+
+def test_startup_schedules_and_lifecycle_call_their_functions() -> None:
+    hook, called = Hook(timeout="30s"), list[str]()
+
+    @hook.startup(order=3)
+    def first() -> None:
+        called.append("startup")
+
+    @hook.schedule("*/5 * * * *", timezone="Europe/Berlin")
+    def often() -> None:
+        called.append("schedule")
+
+    @hook.before_helm(order=2)
+    async def prepare(values: Values, config_values: Values, conditions: Conditions, log: Log) -> None:
+        values.set("web.image.tag", values.get("web.version"))
+        config_values.remove("web.old")
+        conditions.set("Prepared", "True", healthy=False)
+
+    assert hook.config == {
+        "configVersion": "v1",
+        "settings": {"timeout": "30s"},
+        "onStartup": 3,
+        "schedule": [{"name": "often", "crontab": "*/5 * * * *", "timezone": "Europe/Berlin"}],
+        "beforeHelm": 2,
+    }
+    run(hook, "onStartup", event="Startup")
+    run(hook, "often", event="Schedule")
+    assert called == ["startup", "schedule"]
+    answer = run(
+        hook, "beforeHelm", event="Startup", values={"web": {"version": "2"}}, config_values={"web": {"old": 1}}
+    )
+    assert answer == {
+        "valuesPatch": [{"op": "add", "path": "/web/image", "value": {"tag": "2"}}],
+        "configValuesPatch": [{"op": "remove", "path": "/web/old"}],
+        "conditions": [{"type": "Prepared", "status": "True", "healthy": False}],
+    }
+
+
+def test_a_review_passes_or_is_denied() -> None:
+    hook = Hook()
+
+    @hook.validate("teams.example.com", rules=[{"apiGroups": [""]}])
+    def judge(review: Review) -> None:
+        review.warn("soon refused")
+        if "team" not in review.object["metadata"].get("labels", {}):
+            raise Deny("no team", 409)
+
+    passed = run(hook, "teams.example.com", event="CREATE", object=SHOP)
+    refused = run(hook, "teams.example.com", event="CREATE", object={"metadata": {}})
+    assert passed["admission"] == {"allowed": True, "warnings": ["soon refused"]}
+    assert refused["admission"] == {"allowed": False, "message": "no team", "code": 409, "warnings": ["soon refused"]}
+
+
+@pytest.mark.parametrize("way", ["in place", "returned", "steps"])
+def test_what_a_function_changes_in_a_review_becomes_a_patch(way: str) -> None:
+    hook = Hook()
+    steps = [
+        {"op": "remove", "path": "/spec/a~1b"},
+        {"op": "replace", "path": "/spec/items", "value": [2]},
+        {"op": "add", "path": "/spec/new", "value": 1},
+    ]
+
+    @hook.mutate("defaults.example.com")
+    def change(review: Review) -> Any:
+        spec = {"items": [2], "new": 1}
+        if way == "in place":
+            review.object["spec"] = spec
+        return {"in place": None, "returned": {"spec": spec}, "steps": steps}[way]
+
+    answer = run(hook, "defaults.example.com", event="UPDATE", object={"spec": {"a/b": 1, "items": [1]}})
+    assert answer["admission"] == {"allowed": True, "patch": steps}
+
+
+def test_objects_are_converted_one_by_one() -> None:
+    hook = Hook()
+
+    @hook.convert("crontabs.example.com", "v1alpha1", "v1")
+    def up(obj: dict[str, Any]) -> None:
+        if not isinstance(obj["spec"], dict):
+            raise HookFailed("spec must be an object")
+        obj["spec"]["new"] = True
+
+    assert hook.config["kubernetesCustomResourceConversion"] == [
+        {
+            "name": "up",
+            "crdName": "crontabs.example.com",
+            "conversions": [{"fromVersion": "v1alpha1", "toVersion": "v1"}],
+        }
+    ]
+    old = {"apiVersion": "example.com/v1alpha1", "spec": {}}
+    done = run(hook, "up", event="Conversion", objects=[old], to="v1")
+    failed = run(hook, "up", event="Conversion", objects=[old | {"spec": 1}], to="v1")
+    assert done["conversion"] == {"convertedObjects": [{"apiVersion": "example.com/v1", "spec": {"new": True}}]}
+    assert failed["conversion"] == {"failedMessage": "spec must be an object"}
+
+
+def test_each_operation_is_a_document() -> None:
+    cluster, web = Cluster(), ref("apps/v1/Deployment", "web", "shop")
+    cluster.create(SHOP)
+    cluster.create_if_not_exists(SHOP)
+    cluster.create_or_update(SHOP, subresource="status")
+    cluster.apply(SHOP)
+    cluster.json(web, [{"op": "remove", "path": "/a"}], subresource="status", ignore_hook_error=True)
+    cluster.jq(web, ".spec.replicas = 2")
+    for cascade in ("foreground", "background", "orphan"):
+        cluster.delete(web, cascade, uid="1" if cascade == "orphan" else "")
+    assert [one["operation"] for one in cluster.operations] == [
+        *("Create", "CreateIfNotExists", "CreateOrUpdate", "Apply", "JSONPatch", "JQPatch"),
+        *("Delete", "DeleteInBackground", "DeleteNonCascading"),
+    ]
+    assert cluster.operations[2] == {"operation": "CreateOrUpdate", "object": SHOP, "subresource": "status"}
+    names = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"}
+    assert cluster.operations[-1] == {"operation": "DeleteNonCascading", **names, "uid": "1"}
+
+
+def mistakes() -> dict[str, tuple[Any, str]]:
+    hook = Hook()
+    hook.watch("Secret", "twice")
+    return {
+        "a setting": (lambda: Hook(time_out="1s"), "'time_out' is no keyword of settings; did you mean 'timeout'?"),
+        "a keyword": (lambda: hook.on("Pod", jqfilter=".")(print), "did you mean 'jq_filter'?"),
+        "a parameter": (
+            lambda: hook.startup()(lambda clustre: None),
+            "nothing is called 'clustre'; did you mean 'cluster'?",
+        ),
+        "an option": (lambda: Cluster().merge(SHOP, {}, ignore_mising=True), "did you mean 'ignore_missing'?"),
+        "a name": (lambda: hook.watch("Secret", "twice"), "two bindings called 'twice'"),
+        "a selector": (lambda: hook.watch("Pod", "x", field_selector="Running"), "'Running' is no field selector"),
+    }
+
+
+@pytest.mark.parametrize("what", mistakes())
+def test_a_mistake_is_named_with_what_was_meant(what: str) -> None:
+    make, message = mistakes()[what]
+    with pytest.raises((TypeError, ValueError), match=message.replace("?", r"\?")):
+        make()
