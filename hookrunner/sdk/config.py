@@ -11,7 +11,8 @@ JSON = Any
 _ADMISSION = """name rules failurePolicy sideEffects timeoutSeconds matchConditions labelSelector namespace group
     includeSnapshotsFrom"""
 KEYS: Mapping[str, str] = {
-    "settings": "executionMinInterval executionBurst timeout combine onFailure maxAttempts onDryRun onReviewPatches",
+    "settings": """executionMinInterval executionBurst timeout combine onFailure maxAttempts onDryRun onReviewPatches
+        permissions""",
     "kubernetes": """name kind apiVersion executeHookOnEvent watchEvent executeHookOnSynchronization
         waitForSynchronization keepFullObjectsInMemory jqFilter nameSelector labelSelector fieldSelector namespace
         allowFailure resynchronizationPeriod queue group includeSnapshotsFrom""",

@@ -1,0 +1,15 @@
+"""`hookrunner.sdk` for a Python in which hookrunner is not installed: loads the real one, four directories away.
+
+hookrunner puts the directory above at the end of a Python hook's PYTHONPATH. It has no `__init__.py`, so that a hookrunner
+that is installed there is found in place of this one, and a hook's own `hookrunner/` beside it.
+"""
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from os.path import abspath, dirname, join
+
+_package = join(dirname(dirname(dirname(abspath(__file__)))), "sdk")
+_spec = spec_from_file_location(__name__, join(_package, "__init__.py"), submodule_search_locations=[_package])
+assert _spec and _spec.loader
+sys.modules[__name__] = _module = module_from_spec(_spec)
+_spec.loader.exec_module(_module)
