@@ -28,7 +28,10 @@ _SHORT = {
     "synchronization": "executeHookOnSynchronization",
     "names": "nameSelector",
     "namespaces": "namespace",
+    "namespace_selector": "namespace",
 }
+_ONLY_OBJECTS = "namespaces"
+"""The word that reviews do not have: of their namespaces only labels can be selected."""
 _LABEL_OPERATORS = ((" notin ", "NotIn"), (" in ", "In"), ("!=", "NotIn"), ("==", "In"), ("=", "In"))
 
 
@@ -44,7 +47,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def to_part(part: str, given: Mapping[str, JSON]) -> dict[str, JSON]:
     """Keywords as a part of the configuration. Raises TypeError for one that it does not have."""
     keys = KEYS[part].split()
-    by_word = {_snake(key): key for key in keys} | {word: key for word, key in _SHORT.items() if key in keys}
+    short = {word: key for word, key in _SHORT.items() if key in keys}
+    if part != "kubernetes":
+        short.pop(_ONLY_OBJECTS, None)
+    by_word = {_snake(key): key for key in keys} | short
     found = {}
     for word, value in given.items():
         if word not in by_word:
@@ -68,6 +74,8 @@ def _to_value(word: str, value: JSON) -> JSON:
         return {"matchNames": list(value)}
     if word == "namespaces":
         return {"nameSelector": {"matchNames": list(value)}}
+    if word == "namespace_selector":
+        return {"labelSelector": _to_value("label_selector", value)}
     if word == "label_selector" and isinstance(value, str):
         return {"matchExpressions": [_label_rule(rule.strip()) for rule in _split(value)]}
     if word == "field_selector" and isinstance(value, str):

@@ -15,14 +15,16 @@ from .config import nearest
 from .subjects import Event, Log, Review, Snapshot
 
 JSON = Any
-_OWN = (Event, Review, dict, list, object)
+_OWN = (Any, Event, Review, Mapping, dict, list, object)
+"""What an object is not made to if a function names it."""
 
 
 class Task:
     """One run. `attempt` is 1 for the first one, `deadline` when it is given up (RFC 3339), both as far as they are
-    known."""
+    known, as is the name of the `hook`. `recycle = True` lets a process that stays end after it."""
 
     def __init__(self, run: Mapping[str, JSON]) -> None:
+        self.hook: str = run.get("hook", "")
         self.contexts: Sequence[Mapping[str, JSON]] = run["contexts"]
         self.attempt: int = run.get("attempt", 1)
         self.deadline: str = run.get("deadline", "")
@@ -32,6 +34,7 @@ class Task:
         self.cluster, self.metrics, self.conditions, self.log = Cluster(), Metrics(), Conditions(), Log()
         self.values = Values(run.get("values") or {})
         self.config_values = Values(run.get("configValues") or {})
+        self.recycle = False
         self.admission: JSON = None
         self.conversion: JSON = None
         self._again: list[float] = []
@@ -52,6 +55,7 @@ class Task:
             "configValuesPatch": self.config_values.patch,
             "conditions": self.conditions.reports,
             "runAgainAfterSeconds": min(self._again, default=None),
+            "recycle": self.recycle or None,
         }
         return {key: part for key, part in parts.items() if part not in (None, [])}
 
@@ -133,12 +137,14 @@ def _converter(function: Callable[..., Any], parameter: str) -> Callable[[JSON],
     import typing  # only where a type is named
 
     hint = typing.get_type_hints(function)[parameter]
-    named = [one for one in typing.get_args(hint) or (hint,) if one is not type(None)]
-    made_of = named[0] if len(named) == 1 else None
-    if not isinstance(made_of, type) or made_of in _OWN:
+    parts = [one for one in typing.get_args(hint) if one is not type(None)]
+    if len(parts) == 1 and type(None) in typing.get_args(hint):
+        hint = parts[0]  # it may be None
+    if hint in _OWN or typing.get_origin(hint) or not callable(hint):
         return None
+    made_of: Callable[..., Any] = hint
     if hasattr(made_of, "model_validate"):
-        return made_of.model_validate  # type: ignore[no-any-return]
+        return made_of.model_validate  # type: ignore[attr-defined, no-any-return]
     if fields := getattr(made_of, "__dataclass_fields__", None):
         return lambda obj: made_of(**{name: obj[name] for name in fields if name in obj})
     return made_of

@@ -59,3 +59,16 @@ def test_what_is_written_out_stays_as_it_is() -> None:
         "labelSelector": selector,
         "namespace": {"labelSelector": selector},
     }
+
+
+def test_namespaces_are_selected_by_name_or_by_label() -> None:
+    rule = {"key": "team", "operator": "Exists"}
+    assert to_part("kubernetes", {"namespaces": ["a"]}) == {"namespace": {"nameSelector": {"matchNames": ["a"]}}}
+    assert to_part("kubernetesMutating", {"namespace_selector": "team"}) == {
+        "namespace": {"labelSelector": {"matchExpressions": [rule]}}
+    }
+
+
+def test_reviews_do_not_select_namespaces_by_name() -> None:
+    with pytest.raises(TypeError, match="did you mean 'namespace'"):
+        to_part("kubernetesValidating", {"namespaces": ["a"]})

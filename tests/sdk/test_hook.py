@@ -1,7 +1,8 @@
 """Functions of hooks, what they get and what comes of what they do. Level: pure."""
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Optional
 
 import pytest
 
@@ -233,3 +234,32 @@ def test_a_mistake_is_named_with_what_was_meant(what: str) -> None:
     make, message = mistakes()[what]
     with pytest.raises((TypeError, ValueError), match=message.replace("?", r"\?")):
         make()
+
+
+@pytest.mark.parametrize(
+    "hint", [Any, dict[str, Any], list[int], Mapping[str, Any], dict[str, Any] | None, Event, object]
+)
+def test_a_type_that_says_nothing_of_objects_leaves_them_as_they_are(hint: Any) -> None:
+    hook, seen = Hook(), list[Any]()
+
+    def look(namespace: Any) -> None:
+        seen.append(namespace)
+
+    look.__annotations__["namespace"] = hint
+    hook.reconcile("Namespace")(look)
+    run(hook, "look", object=SHOP)
+    assert seen == [SHOP]
+
+
+@pytest.mark.parametrize("hint", [Namespace, Optional[Namespace], Namespace | None])  # noqa: UP045
+def test_a_type_that_may_be_missing_is_made_of_the_object(hint: Any) -> None:
+    hook, seen = Hook(), list[Any]()
+
+    def look(namespace: Any) -> None:
+        seen.append(namespace)
+
+    look.__annotations__["namespace"] = hint
+    hook.reconcile("Namespace")(look)
+    run(hook, "look", object=SHOP)
+    run(hook, "look", event="Deleted", object=SHOP)
+    assert seen == [Namespace(SHOP["metadata"], "Namespace"), None]  # type: ignore[arg-type]
