@@ -8,110 +8,87 @@ its label go, too. What is wanted is compared with what there is each time, so i
 A Secret of the same name that is no copy is left alone. Namespaces that begin with `kube-` get none.
 """
 
-import json
-import os
-import sys
 from collections import defaultdict
-from collections.abc import Iterator
 
-CONFIG = """
-configVersion: v1
-settings:
-  permissions:
-  - {apiGroups: [""], resources: [secrets], verbs: [get, create, update, delete]}
-kubernetes:
-- name: originals
-  kind: Secret
-  group: all
-  keepFullObjectsInMemory: false
-  labelSelector: {matchLabels: {hookrunner.io/copy: "yes"}}
-  jqFilter: "{namespace: .metadata.namespace, name: .metadata.name, type: .type, data: .data}"
-- name: copies
-  kind: Secret
-  group: all
-  keepFullObjectsInMemory: false
-  labelSelector: {matchLabels: {hookrunner.io/copy: made}}
-  jqFilter: |
+from hookrunner.sdk import Hook, ref
+
+hook = Hook(permissions=[{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "create", "update", "delete"]}])
+hook.watch(
+    "v1/Secret",
+    "originals",
+    group="all",
+    label_selector="hookrunner.io/copy=yes",
+    jq_filter="{namespace: .metadata.namespace, name: .metadata.name, type: .type, data: .data}",
+)
+hook.watch(
+    "v1/Secret",
+    "copies",
+    group="all",
+    label_selector="hookrunner.io/copy=made",
+    jq_filter="""
     {namespace: .metadata.namespace, name: .metadata.name, type: .type, data: .data,
      of: .metadata.annotations["hookrunner.io/copy-of"]}
-- name: namespaces
-  kind: Namespace
-  group: all
-  keepFullObjectsInMemory: false
-  jqFilter: "{name: .metadata.name, phase: .status.phase}"
-"""
-Secret = dict
-Place = tuple[str, str]
-"""Namespace and name."""
+    """,
+)
+hook.watch("v1/Namespace", "namespaces", group="all", jq_filter="{name: .metadata.name, phase: .status.phase}")
 
 
-def main() -> None:
-    with open(os.environ["BINDING_CONTEXT_PATH"]) as file:
-        snapshots = json.load(file)[-1]["snapshots"]  # of a group the last context says it all
-    originals, copies, namespaces = (
-        [entry["filterResult"] for entry in snapshots[name]] for name in ("originals", "copies", "namespaces")
-    )
-    active = [one["name"] for one in namespaces if one["phase"] == "Active"]
-    told = defaultdict(list)
-    with open(os.environ["KUBERNETES_PATCH_PATH"], "w") as patches:
-        for what, secret, namespace, operations in changes(wanted(originals, active), copies, active):
-            told[f"{secret} {what}"].append(namespace)
-            patches.writelines(json.dumps(operation) + "\n" for operation in operations)
-    for text, places in told.items():
-        print(f"{text} {', '.join(places)}")
+@hook.group("all")
+def copy_secrets(snapshots, cluster):
+    active = [one["name"] for one in snapshots["namespaces"].results if one["phase"] == "Active"]
+    wanted = copies_of(snapshots["originals"].results, active)
+    present = {place_of(copy): copy for copy in snapshots["copies"].results}
+    done = defaultdict(list)
+    for place, secret in wanted.items():
+        if change := bring_up(cluster, secret, present.get(place)):
+            done[f"{secret['of']} {change}"].append(place[0])
+    for place, copy in present.items():
+        if place not in wanted and place[0] in active:
+            cluster.delete(secret_ref(copy), "background")
+            done[f"{copy['of'] or copy['name']} is removed from"].append(place[0])
+    for text, namespaces in done.items():
+        print(f"{text} {', '.join(namespaces)}")
 
 
-def wanted(originals: list[Secret], active: list[str]) -> dict[Place, Secret]:
-    """Each copy that there should be. Of two originals of one name the first one counts."""
-    own = {(one["namespace"], one["name"]) for one in originals}
-    found: dict[Place, Secret] = {}
+def copies_of(originals, active):
+    """Each copy that there should be, by namespace and name. Of two originals of one name the first one counts."""
+    own = {place_of(original) for original in originals}
+    copies = {}
     for original in originals:
         for namespace in active:
-            place = (namespace, original["name"])
-            if place not in own and not namespace.startswith("kube-"):
-                found.setdefault(place, copied(original, namespace))
-    return found
+            copy = original | {"namespace": namespace, "of": f"{original['namespace']}/{original['name']}"}
+            if place_of(copy) not in own and not namespace.startswith("kube-"):
+                copies.setdefault(place_of(copy), copy)
+    return copies
 
 
-def copied(original: Secret, namespace: str) -> Secret:
-    return original | {"namespace": namespace, "of": f"{original['namespace']}/{original['name']}"}
+def bring_up(cluster, secret, present):
+    """Make a copy what it should be; what is done for that, in words."""
+    if present == secret:
+        return ""
+    if present and present["type"] == secret["type"]:
+        cluster.create_or_update(whole(secret))
+        return "is updated in"
+    if present:  # its type is a field that the API server treats as immutable
+        cluster.delete(secret_ref(secret), "background")
+    cluster.create_if_not_exists(whole(secret))
+    return "is replaced in" if present else "is copied to"
 
 
-def changes(
-    wanted: dict[Place, Secret], copies: list[Secret], active: list[str]
-) -> Iterator[tuple[str, str, str, list[dict]]]:
-    """What is done, to which Secret, where, and the operations that do it."""
-    there = {(one["namespace"], one["name"]): one for one in copies}
-    for place, secret in wanted.items():
-        copy = there.get(place)
-        if copy is None:
-            yield "is copied to", secret["of"], place[0], [written("CreateIfNotExists", secret)]
-        elif copy["type"] != secret["type"]:  # a field that the API server treats as immutable
-            yield "is replaced in", secret["of"], place[0], [deletion(place), written("CreateIfNotExists", secret)]
-        elif copy != secret:
-            yield "is updated in", secret["of"], place[0], [written("CreateOrUpdate", secret)]
-    for place, copy in there.items():
-        if place not in wanted and place[0] in active:
-            yield "is removed from", copy["of"] or copy["name"], place[0], [deletion(place)]
+def place_of(secret):
+    return secret["namespace"], secret["name"]
 
 
-def written(operation: str, secret: Secret) -> dict:
-    metadata = {
-        "namespace": secret["namespace"],
-        "name": secret["name"],
-        "labels": {"hookrunner.io/copy": "made"},
-        "annotations": {"hookrunner.io/copy-of": secret["of"]},
-    }
-    content = {"type": secret["type"], "data": secret["data"]}
-    return {
-        "operation": operation,
-        "object": {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, **content},
-    }
+def secret_ref(secret):
+    return ref("v1/Secret", secret["name"], secret["namespace"])
 
 
-def deletion(place: Place) -> dict:
-    return {"operation": "DeleteInBackground", "kind": "Secret", "namespace": place[0], "name": place[1]}
+def whole(secret):
+    """The object of a copy."""
+    obj = {**secret_ref(secret), "type": secret["type"], "data": secret["data"]}
+    obj["metadata"]["labels"] = {"hookrunner.io/copy": "made"}
+    obj["metadata"]["annotations"] = {"hookrunner.io/copy-of": secret["of"]}
+    return obj
 
 
-if __name__ == "__main__":
-    print(CONFIG) if sys.argv[1:] == ["--config"] else main()
+hook.run()

@@ -12,37 +12,9 @@ is seen when it comes back, and nothing is restarted just because this hook is n
 
 import hashlib
 import json
-import os
-import sys
-from collections.abc import Iterator
 
-CONFIG = """
-configVersion: v1
-settings:
-  permissions:
-  - {apiGroups: [apps], resources: [deployments], verbs: [patch]}
-kubernetes:
-- name: deployments
-  apiVersion: apps/v1
-  kind: Deployment
-  group: all
-  keepFullObjectsInMemory: false
-  jqFilter: |
-    {namespace: .metadata.namespace, name: .metadata.name, pods: .spec.template.spec,
-     noted: .metadata.annotations["hookrunner.io/runs-with"]}
-- name: ConfigMap
-  kind: ConfigMap
-  group: all
-  keepFullObjectsInMemory: false
-  labelSelector: {matchLabels: {hookrunner.io/restart: users}}
-  jqFilter: "{namespace: .metadata.namespace, name: .metadata.name, data: [.data, .binaryData]}"
-- name: Secret
-  kind: Secret
-  group: all
-  keepFullObjectsInMemory: false
-  labelSelector: {matchLabels: {hookrunner.io/restart: users}}
-  jqFilter: "{namespace: .metadata.namespace, name: .metadata.name, data: .data}"
-"""
+from hookrunner.sdk import Hook, ref
+
 NOTE = "hookrunner.io/runs-with"
 KINDS = {
     "configMap": "ConfigMap",
@@ -54,27 +26,39 @@ KINDS = {
 }
 """Where a pod names what it uses: as a volume, as its environment, for one variable."""
 
+hook = Hook(permissions=[{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["patch"]}])
+hook.watch(
+    "apps/v1/Deployment",
+    "deployments",
+    group="all",
+    jq_filter=f"""
+    {{namespace: .metadata.namespace, name: .metadata.name, pods: .spec.template.spec,
+      noted: .metadata.annotations["{NOTE}"]}}
+    """,
+)
+for kind, data in (("ConfigMap", "[.data, .binaryData]"), ("Secret", ".data")):
+    hook.watch(
+        f"v1/{kind}",
+        kind,
+        group="all",
+        label_selector="hookrunner.io/restart=users",
+        jq_filter=f"{{namespace: .metadata.namespace, name: .metadata.name, data: {data}}}",
+    )
 
-def main() -> None:
-    with open(os.environ["BINDING_CONTEXT_PATH"]) as file:
-        snapshots = json.load(file)[-1]["snapshots"]  # of a group the last context says it all
+
+@hook.group("all")
+def restart(snapshots, cluster):
     digests = {
         (kind, item["namespace"], item["name"]): hashlib.sha256(json.dumps(item["data"]).encode()).hexdigest()[:12]
         for kind in ("ConfigMap", "Secret")
-        for item in results(snapshots[kind])
+        for item in snapshots[kind].results
     }
-    with open(os.environ["KUBERNETES_PATCH_PATH"], "w") as patches:
-        for deployment in results(snapshots["deployments"]):
-            if patch := brought_up(deployment, digests):
-                patches.write(json.dumps(patch) + "\n")
+    for deployment in snapshots["deployments"].results:
+        bring_up(deployment, digests, cluster)
 
 
-def results(snapshot: list[dict]) -> list[dict]:
-    return [entry["filterResult"] for entry in snapshot]
-
-
-def brought_up(deployment: dict, digests: dict[tuple[str, str, str], str]) -> dict | None:
-    """The patch that notes what a Deployment runs with, and restarts it if that has changed; None if all is well."""
+def bring_up(deployment, digests, cluster):
+    """Note what a Deployment runs with, and restart it if that has changed."""
     namespace, name = deployment["namespace"], deployment["name"]
     found = {
         f"{kind}/{one}": digests.get((kind, namespace, one)) for kind, one in sorted(set(used(deployment["pods"])))
@@ -82,7 +66,7 @@ def brought_up(deployment: dict, digests: dict[tuple[str, str, str], str]) -> di
     now = {what: digest for what, digest in found.items() if digest}
     noted = notes(deployment["noted"])
     if now == noted:
-        return None
+        return
     note = {"metadata": {"annotations": {NOTE: json.dumps(now) if now else None}}}
     patch = dict(note)
     if changed := [what for what in now if what in noted and noted[what] != now[what]]:
@@ -90,19 +74,11 @@ def brought_up(deployment: dict, digests: dict[tuple[str, str, str], str]) -> di
         patch["spec"] = {"template": note}
     elif now:
         print(f"{namespace}/{name} will be restarted when {', '.join(now)} changes")
-    return {
-        "operation": "MergePatch",
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "namespace": namespace,
-        "name": name,
-        "mergePatch": patch,
-        "ignoreMissingObject": True,
-    }
+    cluster.merge(ref("apps/v1/Deployment", name, namespace), patch, ignore_missing=True)
 
 
-def used(value: object) -> Iterator[tuple[str, str]]:
-    """Kind and name of whatever a pod template uses, wherever in it."""
+def used(value):
+    """Kind and name of all that a pod template uses, wherever in it."""
     if isinstance(value, dict):
         for key, item in value.items():
             name = isinstance(item, dict) and (item.get("name") or item.get("secretName"))
@@ -114,7 +90,7 @@ def used(value: object) -> Iterator[tuple[str, str]]:
             yield from used(item)
 
 
-def notes(text: str | None) -> dict[str, str]:
+def notes(text):
     """The noted checksums; empty if the annotation holds something else."""
     try:
         found = json.loads(text or "{}")
@@ -123,5 +99,4 @@ def notes(text: str | None) -> dict[str, str]:
     return found if isinstance(found, dict) else {}
 
 
-if __name__ == "__main__":
-    print(CONFIG) if sys.argv[1:] == ["--config"] else main()
+hook.run()

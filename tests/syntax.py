@@ -1,7 +1,10 @@
-"""Walks syntax trees where only statements matter: expressions are most of a tree, and of the time."""
+"""Walks syntax trees where only statements matter, imports for instance: expressions are most of a tree, and of the
+time."""
 
 import ast
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -10,3 +13,12 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
             yield child
             yield from statements(child)
+
+
+def foreign_imports(file: Path) -> set[str]:
+    """What a hook imports beside the standard library and the SDK."""
+    nodes = list(statements(ast.parse(file.read_text())))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    sdk = {name for name in names if name.startswith("hookrunner.sdk")}
+    return {name for name in names - sdk if name.partition(".")[0] not in sys.stdlib_module_names}

@@ -2,10 +2,8 @@
 
 Level: control plane."""
 
-import ast
 import json
 import re
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +19,7 @@ from hookrunner.testing.addons.addon_cases import AddonCase, read_cases
 from hookrunner.testing.cases.object_changes import with_changes
 from kubetypes.json_values import JSON
 from tests.controlplane.cluster import Cluster
+from tests.syntax import foreign_imports
 from tests.tables import each
 
 ADDONS = Path(__file__).parents[1] / "addons"
@@ -215,8 +214,6 @@ def test_the_linter_reports_nothing_about_addons_and_their_hooks(capsys: pytest.
 
 
 @each("hook", SCRIPTS, ids=lambda hook: str(hook.name))
-def test_hooks_of_addons_need_the_standard_library_only(hook: Path) -> None:
-    nodes = [node for node in ast.walk(ast.parse(hook.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = [node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name for node in nodes]
+def test_hooks_of_addons_need_the_sdk_and_the_standard_library_only(hook: Path) -> None:
     own = {"lib"} & {path.name for path in hook.parent.iterdir()}
-    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names | own
+    assert {name.partition(".")[0] for name in foreign_imports(hook)} <= own

@@ -5,7 +5,6 @@ At work together on an API server: flows/test_shipped_hooks.py.
 Level: pure.
 """
 
-import ast
 import json
 import os
 import re
@@ -16,10 +15,14 @@ from pathlib import Path
 import pytest
 
 from hookrunner.cli.main import run
+from kubetypes.json_values import JSON
+from tests.syntax import foreign_imports
 from tests.tables import each
 
 ROOT = Path(__file__).parents[1]
 DIRECTORIES = [ROOT / "hooks", ROOT / "webhooks"]
+ASKED = re.compile(r"kubernetes(Validating|Mutating|Custom)|@hook\.(validate|mutate|convert)\(")
+"""What makes a hook one that the API server asks."""
 HOOKS = sorted(file for place in DIRECTORIES for file in place.iterdir() if file.suffix in (".py", ".sh"))
 
 
@@ -41,15 +44,9 @@ def test_shellcheck_reports_nothing() -> None:
     subprocess.run([shellcheck, *scripts], check=True)
 
 
-def imported(hook: Path) -> set[str]:
-    found = [node for node in ast.walk(ast.parse(hook.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = [one.module or "" if isinstance(one, ast.ImportFrom) else one.names[0].name for one in found]
-    return {name.partition(".")[0] for name in names}
-
-
 @each("hook", [hook for hook in HOOKS if hook.suffix == ".py"], ids=lambda hook: str(hook.name))
-def test_hooks_in_python_need_its_standard_library_only(hook: Path) -> None:
-    assert imported(hook) <= sys.stdlib_module_names
+def test_hooks_in_python_need_the_sdk_and_its_standard_library_only(hook: Path) -> None:
+    assert foreign_imports(hook) == set()
 
 
 @pytest.mark.parametrize("hook", [hook for hook in HOOKS if hook.name != "pod-security.sh" and hook.suffix == ".sh"])
@@ -59,12 +56,19 @@ def test_a_hook_without_jq_says_so_at_the_start(hook: Path, tmp_path: Path) -> N
     assert (asked.returncode, asked.stderr) == (1, "jq is missing: install it, or take this hook away\n")
 
 
+def namespace(name: str) -> JSON:
+    metadata = {"name": name, "creationTimestamp": "2999-01-01T00:00:00Z"}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "status": {"phase": "Active"}}
+
+
 def test_several_new_namespaces_in_one_run_are_all_served(tmp_path: Path) -> None:
     """Contexts are combined; one of the namespaces is gone again, another comes twice."""
-    known = {"since": "2999-01-01T00:00:00Z", "phase": "Active", "labels": None}
-    entries = {name: {"filterResult": known | {"name": name}} for name in ("a", "gone", "b")}
+    entries = {name: {"object": namespace(name)} for name in ("a", "gone", "b")}
     snapshots = {"namespaces": [entries["a"], entries["b"]], "defaults": []}
-    contexts = [{"type": "Event", **entries[name], "snapshots": snapshots} for name in ("a", "gone", "b", "a")]
+    contexts = [
+        {"binding": "namespaces", "type": "Event", **entries[name], "snapshots": snapshots}
+        for name in ("a", "gone", "b", "a")
+    ]
     (tmp_path / "contexts").write_text(json.dumps(contexts))
     files = {"BINDING_CONTEXT_PATH": f"{tmp_path}/contexts", "KUBERNETES_PATCH_PATH": f"{tmp_path}/patches"}
     subprocess.run([ROOT / "hooks/namespace-defaults.py"], env={**os.environ, **files}, check=True)
@@ -82,5 +86,5 @@ def test_the_readme_names_every_hook() -> None:
 
 def test_hooks_that_watch_need_no_webhook() -> None:
     """`hookrunner start` outside of a cluster would ask how the API server reaches it."""
-    said = {hook.name for hook in HOOKS if re.search("kubernetes(Validating|Mutating|Custom)", hook.read_text())}
+    said = {hook.name for hook in HOOKS if ASKED.search(hook.read_text())}
     assert said == {hook.name for hook in HOOKS if hook.parent.name == "webhooks"}

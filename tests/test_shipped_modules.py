@@ -5,12 +5,10 @@ Run on an API server: flows/modules/test_shipped.py.
 Level: control plane.
 """
 
-import ast
 import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -27,6 +25,7 @@ from hookrunner.values import config_sections
 from hookrunner.values.schemas import schema_files
 from hookrunner.values.section_store import SectionStore
 from tests.controlplane.cluster import Cluster
+from tests.syntax import foreign_imports
 from tests.tables import each
 
 ROOT = Path(__file__).parents[1]
@@ -238,10 +237,8 @@ def test_the_linter_reports_nothing_about_their_hooks(capsys: pytest.CaptureFixt
 
 
 @each("hook", [hook for hook in HOOKS if hook.suffix == ".py"], ids=lambda hook: str(hook.name))
-def test_their_hooks_need_the_standard_library_only(hook: Path) -> None:
-    found = [node for node in ast.walk(ast.parse(hook.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = [one.module or "" if isinstance(one, ast.ImportFrom) else one.names[0].name for one in found]
-    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+def test_their_hooks_need_the_sdk_and_the_standard_library_only(hook: Path) -> None:
+    assert foreign_imports(hook) == set()
 
 
 @pytest.mark.slow

@@ -7,63 +7,35 @@ Only in namespaces that ask for it:  kubectl label namespace shop hookrunner.io/
 Defaults are not worth stopping a pod for: if hookrunner is away, it is created without them (`failurePolicy: Ignore`).
 """
 
-import json
-import os
-import sys
-from collections.abc import Iterator
+from hookrunner.sdk import Hook
 
-CONFIG = """
-configVersion: v1
-kubernetesMutating:
-- name: pod-defaults.hookrunner.io
-  rules:
-  - {apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}
-  namespace:
-    labelSelector: {matchLabels: {hookrunner.io/pod-defaults: "yes"}}
-  failurePolicy: Ignore
-  timeoutSeconds: 5
-  includeSnapshotsFrom: [namespaces]
-kubernetes:
-- name: namespaces
-  kind: Namespace
-  executeHookOnEvent: []
-  executeHookOnSynchronization: false
-  keepFullObjectsInMemory: false
-  labelSelector: {matchLabels: {hookrunner.io/pod-defaults: "yes"}}
-  jqFilter: "{name: .metadata.name, team: .metadata.labels.team}"
-"""
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
+ASKING = "hookrunner.io/pod-defaults=yes"
+
+hook = Hook()
+hook.watch(
+    "v1/Namespace", "namespaces", label_selector=ASKING, jq_filter="{name: .metadata.name, team: .metadata.labels.team}"
+)
 
 
-def main() -> None:
-    with open(os.environ["BINDING_CONTEXT_PATH"]) as file:
-        context = json.load(file)[0]
-    request = context["review"]["request"]
-    teams = {one["filterResult"]["name"]: one["filterResult"]["team"] for one in context["snapshots"]["namespaces"]}
-    patch = [*label(request["object"], teams.get(request["namespace"])), *requests(request["object"])]
-    with open(os.environ["ADMISSION_RESPONSE_PATH"], "w") as file:
-        json.dump({"allowed": True, "patch": patch}, file)
+@hook.mutate(
+    "pod-defaults.hookrunner.io",
+    rules=[{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}],
+    namespace_selector=ASKING,
+    failure_policy="Ignore",
+    timeout_seconds=5,
+    include_snapshots_from=["namespaces"],
+)
+def complete(review, snapshots):
+    pod = review.object
+    teams = {one["name"]: one["team"] for one in snapshots["namespaces"].results}
+    if team := teams.get(review.namespace):
+        pod["metadata"].setdefault("labels", {}).setdefault("team", team)
+    for container in pod["spec"]["containers"]:
+        resources = container.get("resources", {})
+        given = {**resources.get("limits", {}), **resources.get("requests", {})}  # a limit is a request, too
+        if missing := {key: value for key, value in REQUESTS.items() if key not in given}:
+            container["resources"] = {**resources, "requests": {**resources.get("requests", {}), **missing}}
 
 
-def label(pod: dict, team: str | None) -> Iterator[dict]:
-    """The steps that give it the label."""
-    labels = pod["metadata"].get("labels")
-    if team and labels is None:
-        yield {"op": "add", "path": "/metadata/labels", "value": {"team": team}}
-    elif team and "team" not in labels:
-        yield {"op": "add", "path": "/metadata/labels/team", "value": team}
-
-
-def requests(pod: dict) -> Iterator[dict]:
-    """The steps for each container. A limit without a request is one, too."""
-    for place, container in enumerate(pod["spec"]["containers"]):
-        resources = container.get("resources") or {}
-        said = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-        missing = {key: value for key, value in REQUESTS.items() if key not in said}
-        if missing:
-            value = {**resources, "requests": {**(resources.get("requests") or {}), **missing}}
-            yield {"op": "add", "path": f"/spec/containers/{place}/resources", "value": value}
-
-
-if __name__ == "__main__":
-    print(CONFIG) if sys.argv[1:] == ["--config"] else main()
+hook.run()

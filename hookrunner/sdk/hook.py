@@ -26,7 +26,10 @@ class Hook:
 
     def reconcile(self, kind: str, **binding: JSON) -> Callable[[F], F]:
         """Call the function for each object of this kind, at first and when it has changed, with the object as it was
-        last heard of, None when it does not exist any more. It may return `After`."""
+        last heard of, None when it does not exist any more. It may return `After`. Raises ValueError for a binding
+        that keeps no objects."""
+        if not binding.get("keep_full_objects_in_memory", True):
+            raise ValueError("reconcile needs whole objects: take keep_full_objects_in_memory away, or use `on`")
         return lambda function: self._object(kind, function, binding, steps.for_objects)
 
     def on(self, kind: str, **binding: JSON) -> Callable[[F], F]:
@@ -36,10 +39,11 @@ class Hook:
 
     def watch(self, kind: str, name: str, **binding: JSON) -> None:
         """Objects for `snapshots[name]`, and in a `group` for the function of that. Without a group they cause no
-        run."""
+        run. With a filter only its results are kept, unless `keep_full_objects_in_memory` is true."""
         given = to_part("kubernetes", binding)
         quiet = {} if "group" in given else {"executeHookOnEvent": [], "executeHookOnSynchronization": False}
-        self._bind("kubernetes", name, {**to_kind(kind), **quiet, **given})
+        small = {"keepFullObjectsInMemory": False} if "jqFilter" in given else {}
+        self._bind("kubernetes", name, {**to_kind(kind), **quiet, **small, **given})
 
     def group(self, name: str) -> Callable[[F], F]:
         """Call the function once when something has changed in a group of bindings; `snapshots` has the objects."""
@@ -93,14 +97,13 @@ class Hook:
 
     def convert(self, crd: str, from_version: str, to_version: str, **binding: JSON) -> Callable[[F], F]:
         """Let the function convert objects of a kind from one version to another. It changes the object in place, or
-        returns another one. The message of `HookFailed` is shown to the user."""
+        returns another one. The message of `HookFailed` is shown to the user, with the object's name. All functions
+        for a kind share one binding, which is called like the kind."""
+        name = self._conversion(crd, {"fromVersion": from_version, "toVersion": to_version}, binding)
 
         def add(function: F) -> F:
-            rules = [{"fromVersion": from_version, "toVersion": to_version}]
-            given = to_part("kubernetesCustomResourceConversion", binding)
-            given = {"crdName": crd, "conversions": rules, **given}
-            name = self._bind("kubernetesCustomResourceConversion", function.__name__, given)
-            return self._add(name, function, steps.for_conversions(Handler(function, has_subject=True)))
+            handler = Handler(function, has_subject=True)
+            return self._add(name, function, steps.for_conversions(handler, from_version, to_version))
 
         return add
 
@@ -116,7 +119,6 @@ class Hook:
             key = steps.group_key(context["groupName"]) if context.get("type") == "Group" else context["binding"]
             for step in self._steps.get(key, ()):
                 for what, call in step(task, number, context):
-                    calls.pop(what, None)
                     calls[what] = call
         for call in calls.values():
             task.note(call())
@@ -148,7 +150,17 @@ class Hook:
         return lambda function: self._plain(key, function)
 
     def _plain(self, key: str, function: F) -> F:
-        return self._add(key, function, steps.once(key, Handler(function, has_subject=False)))
+        return self._add(key, function, steps.once(Handler(function, has_subject=False)))
+
+    def _conversion(self, crd: str, versions: dict[str, str], binding: dict[str, JSON]) -> str:
+        """Add two versions to the binding of a kind, and this to it; the binding's name."""
+        part = "kubernetesCustomResourceConversion"
+        known = [other for other in self._parts.get(part, ()) if other["crdName"] == crd]
+        if not known:
+            return self._bind(part, crd, {"crdName": crd, "conversions": [versions], **to_part(part, binding)})
+        known[0]["conversions"].append(versions)
+        known[0].update(to_part(part, binding))
+        return str(known[0]["name"])
 
     def _add(self, key: str, function: F, step: Step) -> F:
         self._steps.setdefault(key, []).append(step)

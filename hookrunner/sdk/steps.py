@@ -24,11 +24,11 @@ def group_key(group: str) -> str:
     return f"group {group}"
 
 
-def once(key: str, handler: Handler) -> Step:
-    """One call in a run: startup, a schedule, a group."""
+def once(handler: Handler) -> Step:
+    """One call in a run, for however many reasons: startup, a schedule, a group."""
 
     def step(task: Task, number: int, context: Context) -> Calls:
-        yield key, partial(handler.call, task, context)
+        yield handler.function, partial(handler.call, task, context)
 
     return step
 
@@ -70,8 +70,7 @@ def for_changes(handler: Handler) -> Step:
 
     def take_in(review: Review, before: JSON, result: JSON) -> None:
         steps = result if isinstance(result, list) else list(_difference(before, result or review.object, ""))
-        if steps:
-            review.verdict["patch"] = steps
+        review.verdict["patch"] = steps
 
     return _for_reviews(handler, take_in)
 
@@ -93,11 +92,17 @@ def _for_reviews(handler: Handler, take_in: Callable[[Review, JSON, JSON], None]
 
 
 def _difference(before: JSON, after: JSON, path: str) -> Iterator[dict[str, JSON]]:
-    """Steps of a JSON patch that make the one of the other. Lists are replaced as a whole."""
-    if not (isinstance(before, dict) and isinstance(after, dict)):
-        if before != after:
-            yield {"op": "replace", "path": path, "value": after}
-        return
+    """Steps of a JSON patch that make the one of the other. Lists of another length are replaced as a whole."""
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for place, (old, new) in enumerate(zip(before, after)):  # noqa: B905  # Python 3.9
+            yield from _difference(old, new, f"{path}/{place}")
+    elif isinstance(before, dict) and isinstance(after, dict):
+        yield from _difference_of_objects(before, after, path)
+    elif before != after:
+        yield {"op": "replace", "path": path, "value": after}
+
+
+def _difference_of_objects(before: dict[str, JSON], after: dict[str, JSON], path: str) -> Iterator[dict[str, JSON]]:
     for key in [*before, *(key for key in after if key not in before)]:
         inner = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
         if key not in after:
@@ -108,11 +113,15 @@ def _difference(before: JSON, after: JSON, path: str) -> Iterator[dict[str, JSON
             yield from _difference(before[key], after[key], inner)
 
 
-def for_conversions(handler: Handler) -> Step:
-    """A call for each object to be converted."""
+def for_conversions(handler: Handler, from_version: str, to_version: str) -> Step:
+    """A call for each object to be converted from the one version to the other."""
 
     def convert(task: Task, context: Context, obj: JSON) -> JSON:
-        converted = handler.call(task, context, obj, obj)
+        name = obj["metadata"].get("name", "")
+        try:
+            converted = handler.call(task, context, obj, obj)
+        except HookFailed as error:
+            raise HookFailed(f"{obj['kind']} {name}: {error}") from None
         converted = obj if converted is None else converted
         group = obj["apiVersion"].partition("/")[0]
         converted["apiVersion"] = f"{group}/{context['toVersion'].rpartition('/')[2]}"
@@ -127,6 +136,7 @@ def for_conversions(handler: Handler) -> Step:
             task.conversion = {"convertedObjects": objects}
 
     def step(task: Task, number: int, context: Context) -> Calls:
-        yield number, partial(convert_all, task, context)
+        if (context["fromVersion"], context["toVersion"]) == (from_version, to_version):
+            yield number, partial(convert_all, task, context)
 
     return step

@@ -76,7 +76,8 @@ def _context(binding: str, event: str, obj: JSON, more: Mapping[str, JSON]) -> d
     if event == "Conversion":
         objects = more.get("objects") or [obj]
         review = {"request": {"uid": "", "objects": objects}}
-        return {"binding": binding, "type": event, "toVersion": more["to"], "review": review}
+        versions = {"fromVersion": objects[0]["apiVersion"].rpartition("/")[2], "toVersion": more["to"]}
+        return {"binding": binding, "type": event, **versions, "review": review}
     if event in ("CREATE", "UPDATE", "DELETE", "CONNECT"):
         metadata = (obj or more.get("old_object") or {}).get("metadata") or {}
         names = {key: metadata.get(key, "") for key in ("name", "namespace")}

@@ -9,6 +9,7 @@ import pytest
 from hookrunner.sdk import After, Deny, Event, Hook, HookFailed, Review, ref
 from hookrunner.sdk.answers import Cluster, Conditions, Metrics, Values
 from hookrunner.sdk.subjects import Log, Snapshot
+from hookrunner.sdk.tasks import Task
 from hookrunner.sdk.testing import run
 
 SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "a"}}}
@@ -156,42 +157,44 @@ def test_what_a_function_changes_in_a_review_becomes_a_patch(way: str) -> None:
     hook = Hook()
     steps = [
         {"op": "remove", "path": "/spec/a~1b"},
-        {"op": "replace", "path": "/spec/items", "value": [2]},
+        {"op": "replace", "path": "/spec/items/0", "value": 2},
+        {"op": "replace", "path": "/spec/more", "value": [1, 2]},
         {"op": "add", "path": "/spec/new", "value": 1},
     ]
 
     @hook.mutate("defaults.example.com")
     def change(review: Review) -> Any:
-        spec = {"items": [2], "new": 1}
+        spec = {"items": [2], "more": [1, 2], "new": 1}
         if way == "in place":
             review.object["spec"] = spec
         return {"in place": None, "returned": {"spec": spec}, "steps": steps}[way]
 
-    answer = run(hook, "defaults.example.com", event="UPDATE", object={"spec": {"a/b": 1, "items": [1]}})
+    answer = run(hook, "defaults.example.com", event="UPDATE", object={"spec": {"a/b": 1, "items": [1], "more": [1]}})
     assert answer["admission"] == {"allowed": True, "patch": steps}
 
 
 def test_objects_are_converted_one_by_one() -> None:
-    hook = Hook()
+    hook, crd = Hook(), "crontabs.example.com"
 
-    @hook.convert("crontabs.example.com", "v1alpha1", "v1")
+    @hook.convert(crd, "v1alpha1", "v1")
     def up(obj: dict[str, Any]) -> None:
         if not isinstance(obj["spec"], dict):
             raise HookFailed("spec must be an object")
         obj["spec"]["new"] = True
 
-    assert hook.config["kubernetesCustomResourceConversion"] == [
-        {
-            "name": "up",
-            "crdName": "crontabs.example.com",
-            "conversions": [{"fromVersion": "v1alpha1", "toVersion": "v1"}],
-        }
-    ]
-    old = {"apiVersion": "example.com/v1alpha1", "spec": {}}
-    done = run(hook, "up", event="Conversion", objects=[old], to="v1")
-    failed = run(hook, "up", event="Conversion", objects=[old | {"spec": 1}], to="v1")
-    assert done["conversion"] == {"convertedObjects": [{"apiVersion": "example.com/v1", "spec": {"new": True}}]}
-    assert failed["conversion"] == {"failedMessage": "spec must be an object"}
+    @hook.convert(crd, "v1", "v1alpha1")
+    def down(obj: dict[str, Any]) -> dict[str, Any]:
+        return obj | {"spec": {}}
+
+    versions = [{"fromVersion": "v1alpha1", "toVersion": "v1"}, {"fromVersion": "v1", "toVersion": "v1alpha1"}]
+    bindings = [{"name": crd, "crdName": crd, "conversions": versions}]
+    assert hook.config["kubernetesCustomResourceConversion"] == bindings
+    old = {"apiVersion": "example.com/v1alpha1", "kind": "CronTab", "metadata": {"name": "a"}, "spec": {}}
+    new = old | {"apiVersion": "example.com/v1", "spec": {"new": True}}
+    failed = run(hook, crd, event="Conversion", objects=[old | {"spec": 1}], to="v1")
+    assert run(hook, crd, event="Conversion", objects=[old], to="v1")["conversion"] == {"convertedObjects": [new]}
+    assert run(hook, crd, event="Conversion", objects=[new], to="v1alpha1")["conversion"] == {"convertedObjects": [old]}
+    assert failed["conversion"] == {"failedMessage": "CronTab a: spec must be an object"}
 
 
 def test_each_operation_is_a_document() -> None:
@@ -263,3 +266,27 @@ def test_a_type_that_may_be_missing_is_made_of_the_object(hint: Any) -> None:
     run(hook, "look", object=SHOP)
     run(hook, "look", event="Deleted", object=SHOP)
     assert seen == [Namespace(SHOP["metadata"], "Namespace"), None]  # type: ignore[arg-type]
+
+
+def test_a_function_for_several_reasons_is_called_once_in_a_run() -> None:
+    hook, seen = Hook(), list[str]()
+
+    @hook.schedule("*/5 * * * *")
+    @hook.group("all")
+    def look(context: dict[str, Any]) -> None:
+        seen.append(context["type"])
+
+    hook.carry_out(Task({"contexts": [{"binding": "look", "type": "Schedule"}, {"type": "Group", "groupName": "all"}]}))
+    assert seen == ["Group"]
+
+
+def test_objects_that_are_not_kept_cannot_be_reconciled() -> None:
+    with pytest.raises(ValueError, match="reconcile needs whole objects"):
+        Hook().reconcile("v1/Pod", keep_full_objects_in_memory=False)
+
+
+def test_what_is_watched_by_a_filter_keeps_its_results_only() -> None:
+    hook = Hook()
+    hook.watch("v1/Node", "nodes", jq_filter=".metadata.name")
+    hook.watch("v1/Node", "whole", jq_filter=".metadata.name", keep_full_objects_in_memory=True)
+    assert [one["keepFullObjectsInMemory"] for one in hook.config["kubernetes"]] == [False, True]

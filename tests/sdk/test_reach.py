@@ -86,14 +86,14 @@ def _change_everything(task: Task) -> None:
 
 
 def answers() -> list[JSON]:
-    hook, old = hook_of_everything(), {"apiVersion": "example.com/v1", "kind": "C"}
-    names = [binding["name"] for binding in hook.config["kubernetesCustomResourceConversion"]]
+    hook, old = hook_of_everything(), {"apiVersion": "example.com/v1", "kind": "C", "metadata": {}}
+    new = old | {"apiVersion": "example.com/v2"}
     return [
         run(hook, "onStartup", event="Startup"),
         run(hook, "a.example.com", event="CREATE", object=WEB),
         run(hook, "b.example.com", event="UPDATE", object=WEB),
-        run(hook, names[0], event="Conversion", objects=[old], to="v2"),
-        run(hook, names[1], event="Conversion", objects=[old], to="v1"),
+        run(hook, "c.example.com", event="Conversion", objects=[old], to="v2"),
+        run(hook, "c.example.com", event="Conversion", objects=[new], to="v1"),
     ]
 
 

@@ -6,46 +6,39 @@ package has the Secret without data, so that no upgrade, repair or release recor
 """
 
 import base64
-import json
-import os
 import secrets
-import sys
 
-NAMESPACE, SECRET, KEY = "kubernetes-dashboard", "kubernetes-dashboard-csrf", "private.key"
+from hookrunner.sdk import Hook, ref
 
-CONFIG = f"""
-configVersion: v1
-settings:
-  permissions:
-  - {{apiGroups: [""], resources: [secrets], verbs: [patch], resourceNames: [{SECRET}], namespaces: [{NAMESPACE}]}}
-kubernetes:
-- name: secrets
-  group: keys
-  kind: Secret
-  namespace: {{nameSelector: {{matchNames: [{NAMESPACE}]}}}}
-  nameSelector: {{matchNames: [{SECRET}]}}
-  keepFullObjectsInMemory: false
-  jqFilter: '{{filled: ((.data["{KEY}"] // "") != "")}}'
-"""
+NAMESPACE, NAME, KEY = "kubernetes-dashboard", "kubernetes-dashboard-csrf", "private.key"
 
-
-def main() -> None:
-    with open(os.environ["BINDING_CONTEXT_PATH"]) as file:
-        stored = json.load(file)[-1]["snapshots"]["secrets"]
-    if not stored or stored[0]["filterResult"]["filled"]:
-        return
-    key = base64.b64encode(secrets.token_bytes(256))
-    data = {KEY: base64.b64encode(key).decode()}  # the value of a Secret is base64 of the key, which is text itself
-    operation = {
-        "operation": "MergePatch",
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "namespace": NAMESPACE,
-        "name": SECRET,
-    }
-    with open(os.environ["KUBERNETES_PATCH_PATH"], "w") as file:
-        json.dump({**operation, "mergePatch": {"data": data}}, file)
+hook = Hook(
+    permissions=[
+        {
+            "apiGroups": [""],
+            "resources": ["secrets"],
+            "verbs": ["patch"],
+            "resourceNames": [NAME],
+            "namespaces": [NAMESPACE],
+        }
+    ]
+)
+hook.watch(
+    "v1/Secret",
+    "secrets",
+    group="keys",
+    namespaces=[NAMESPACE],
+    names=[NAME],
+    jq_filter=f'(.data["{KEY}"] // "") != ""',
+)
 
 
-if __name__ == "__main__":
-    print(CONFIG) if sys.argv[1:] == ["--config"] else main()
+@hook.group("keys")
+def fill(snapshots, cluster):
+    if snapshots["secrets"].results == [False]:
+        key = base64.b64encode(secrets.token_bytes(256))
+        # The value of a Secret is base64 of the key, which is text itself.
+        cluster.merge(ref("v1/Secret", NAME, NAMESPACE), {"data": {KEY: base64.b64encode(key).decode()}})
+
+
+hook.run()

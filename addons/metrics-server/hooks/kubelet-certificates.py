@@ -6,52 +6,27 @@ certificate of the cluster's authority (https://kubernetes.io/docs/reference/acc
 every request to them fails, and the APIService stays unavailable. Other clusters have no such ConfigMap: no condition.
 """
 
-import json
-import os
-import re
 import sys
 
-CONFIG = """
-configVersion: v1
-beforeHelm: 10
-kubernetes:
-- name: kubelets
-  group: cluster
-  kind: ConfigMap
-  namespace: {nameSelector: {matchNames: [kube-system]}}
-  nameSelector: {matchNames: [kubelet-config]}
-  executeHookOnSynchronization: false
-  keepFullObjectsInMemory: false
-  jqFilter: .data.kubelet // ""
-"""
+from hookrunner.sdk import Hook
+from hookrunner.sdk.cluster_facts import line_of, watch
 
-SELF_SIGNED = {
-    "type": "KubeletCertificatesVerifiable",
-    "status": "False",
-    "reason": "SelfSigned",
-    "message": (
-        "kubelets sign their own certificates (no serverTLSBootstrap in ConfigMap kube-system/kubelet-config): "
-        "set spec.kubelet.insecureTLS, or let the cluster sign them"
-    ),
-    "healthy": True,
-}
+MESSAGE = (
+    "kubelets sign their own certificates (no serverTLSBootstrap in ConfigMap kube-system/kubelet-config): "
+    "set spec.kubelet.insecureTLS, or let the cluster sign them"
+)
+
+hook = Hook()
+watch(hook, "cluster", "kubelets")
 
 
-def main() -> None:
-    with open(os.environ["BINDING_CONTEXT_PATH"]) as file:
-        kubelets = [entry["filterResult"] for entry in json.load(file)[-1]["snapshots"]["kubelets"]]
-    with open(os.environ["VALUES_PATH"]) as file:
-        insecure = json.load(file)["metricsServer"]["kubelet"]["insecureTLS"]
-    if not insecure and any(is_self_signed(kubelet) for kubelet in kubelets):
-        print(SELF_SIGNED["message"], file=sys.stderr)
-        with open(os.environ.get("CONDITIONS_PATH", os.devnull), "w") as file:
-            json.dump(SELF_SIGNED, file)
+@hook.before_helm(order=10)
+@hook.group("cluster")
+def warn(snapshots, values, conditions):
+    self_signed = [text for text in snapshots["kubelets"].results if line_of("serverTLSBootstrap", text) != "true"]
+    if self_signed and not values.get("metricsServer.kubelet.insecureTLS"):
+        print(MESSAGE, file=sys.stderr)
+        conditions.set("KubeletCertificatesVerifiable", "False", "SelfSigned", MESSAGE)
 
 
-def is_self_signed(kubelet: str) -> bool:
-    """Does this KubeletConfiguration leave certificates to the kubelets?"""
-    return not re.search(r"^serverTLSBootstrap:[ \t]*true\b", kubelet, re.MULTILINE)
-
-
-if __name__ == "__main__":
-    print(CONFIG) if sys.argv[1:] == ["--config"] else main()
+hook.run()

@@ -1,7 +1,8 @@
-"""`hookrunner.sdk` for a Python in which hookrunner is not installed: loads the real one, two directories up from here.
+"""`hookrunner.sdk` for a Python in which hookrunner is not installed: loads the real one, two directories up.
 
-hookrunner puts the directory above this one at the end of a Python hook's PYTHONPATH. There is no `__init__.py` here, so
-that a hookrunner that is installed in that Python is found in place of this one, and a hook's own `hookrunner/` beside it.
+hookrunner puts the directory above this one at the end of a Python hook's PYTHONPATH. There is no `__init__.py` here,
+so that a hookrunner that is installed in that Python is found in place of this one, and a hook's own `hookrunner/`
+beside it.
 """
 
 import sys
