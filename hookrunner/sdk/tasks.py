@@ -144,7 +144,7 @@ def _converter(function: Callable[..., Any], parameter: str) -> Callable[[JSON],
         return None
     made_of: Callable[..., Any] = hint
     if hasattr(made_of, "model_validate"):
-        return made_of.model_validate  # type: ignore[attr-defined, no-any-return]
+        return made_of.model_validate  # type: ignore[no-any-return]
     if fields := getattr(made_of, "__dataclass_fields__", None):
         return lambda obj: made_of(**{name: obj[name] for name in fields if name in obj})
     return made_of
