@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hookrunner import log, safe_files
 from hookrunner.errors import BadFilter, BadHookConfig, HookFailed, StartRefused
-from hookrunner.hooks import discovery, writable
+from hookrunner.hooks import discovery, python_path, writable
 from hookrunner.hooks.config import hook_config, rules
 from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.discovery import HookFile
@@ -108,6 +108,7 @@ async def ask(files: Iterable[HookFile], settings: HooksSettings, children: Chil
 
 async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> Hook:
     """Ask one hook. Raises BadHookConfig."""
+    file = python_path.with_sdk(file, settings.environ)
     command = Command(
         argv=(*file.prefix, str(file.path), "--config"),
         # Those of modules where the program is, as in addon-operator.

@@ -13,6 +13,7 @@ import orjson
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks import condition_reports, metric_operations, patches, repetitions, verdicts
+from hookrunner.hooks.python_path import PACKAGE
 from hookrunner.hooks.workspace import Workspace, remove, workspace, write_context, write_values
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
@@ -84,7 +85,8 @@ def command(settings: HooksSettings, run: Run, files: Workspace) -> Command:
 
 def fork_terms(settings: HooksSettings, variables: Iterable[str] = ()) -> ForkTerms | None:
     """How a command may be forked, if it is a Python script. The variables are those of one run."""
-    return ForkTerms(frozenset(variables), settings.python_fork_packages) if settings.python_fork else None
+    packages = (*settings.python_fork_packages, PACKAGE)
+    return ForkTerms(frozenset(variables), packages) if settings.python_fork else None
 
 
 async def write_contexts(files: Workspace, run: Run) -> None:
