@@ -30,7 +30,10 @@ from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
 
 _WRITES = re.compile(r"\bKUBERNETES_PATCH_PATH\b|\bkubectl\b")
-_WRITES_IN_PYTHON = re.compile(r"""\bKUBERNETES_PATCH_PATH\b|(?<=["'])kubectl\b""")
+_WRITES_IN_PYTHON = re.compile(
+    r"""\bKUBERNETES_PATCH_PATH\b|(?<=["'])kubectl\b|\bcluster\.(?:apply|create\w*|delete|jq|json|merge)(?=\()"""
+)
+"""The last are those of the SDK."""
 _BUSY = 5.0
 """Seconds. A schedule with shorter pauses is hardly intended."""
 _MANY = (
