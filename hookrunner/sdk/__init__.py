@@ -25,8 +25,24 @@ Standard library only, Python 3.9 or newer: an image without hookrunner may have
 docs/sdk.md.
 """
 
-from .answers import After, Deny, HookFailed, ref
+from .answers import After, Cluster, Conditions, Deny, HookFailed, Metrics, Values, ref
 from .hook import Hook
-from .subjects import Event, Review, Snapshot
+from .subjects import Event, Log, Review, Snapshot
+from .tasks import Task
 
-__all__ = ["After", "Deny", "Event", "Hook", "HookFailed", "Review", "Snapshot", "ref"]
+__all__ = [
+    "After",
+    "Cluster",
+    "Conditions",
+    "Deny",
+    "Event",
+    "Hook",
+    "HookFailed",
+    "Log",
+    "Metrics",
+    "Review",
+    "Snapshot",
+    "Task",
+    "Values",
+    "ref",
+]
