@@ -224,14 +224,20 @@ def _take_over_streams() -> tuple[TextIO, TextIO]:
     """Where requests are read and answers are written from now on: descriptors that no program inherits which is
     executed. 1 leads to the log, 0 to nothing: a child, or a C library, that prints would break an answer, and a child
     that reads (as `ssh` does) would take requests of `serve`. `sys.stdout` alone would hold for Python only."""
-    requests, answers = os.dup(0), os.dup(1)
+    streams = _duplicate_streams(0, 1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
     sys.stdout.flush()  # what was printed before `run`, and is in its buffer
     sys.stdout = sys.stderr
-    return os.fdopen(requests, encoding="utf-8"), os.fdopen(answers, "w", encoding="utf-8")
+    return streams
+
+
+def _duplicate_streams(requests: int, answers: int) -> tuple[TextIO, TextIO]:
+    """Streams on duplicates of two descriptors, which no program inherits that is executed. hookrunner.provider and
+    hookrunner.sdk have this text both, since an image may have a copy of one of them alone."""
+    return os.fdopen(os.dup(requests), encoding="utf-8"), os.fdopen(os.dup(answers), "w", encoding="utf-8")
 
 
 _PROGRAM = CloudProgram()

@@ -66,7 +66,7 @@ def serve(carry_out: CarryOut, concurrency: int = 1) -> None:
 def _answer(carry_out: CarryOut, run: Mapping[str, JSON], say: Callable[[Mapping[str, JSON]], None]) -> None:
     if "file" in run:
         with open(run["file"], encoding="utf-8") as file:
-            run = {**json.load(file), "id": run["id"]}
+            run = {**json.load(file)["run"], "id": run["id"]}
     task = Task(run)
     message = _attempt(carry_out, task)
     answer = task.answer()
@@ -112,8 +112,11 @@ def _write_answer(answer: Mapping[str, JSON], environ: Mapping[str, str]) -> Non
         _write(environ.get(variable), answer.get(key, ()))
     for key, variable in _SINGLE.items():
         _write(environ.get(variable), [answer[key]] if key in answer else ())
-    if again := answer.get("runAgainAfterSeconds"):
-        _write(environ.get("RUN_AGAIN_PATH"), [again])
+    again = answer.get("runAgainAfterSeconds")
+    if again is not None and "RUN_AGAIN_PATH" not in environ:
+        print("nothing runs this hook again after some time, and `After` does nothing", file=sys.stderr)
+    elif again is not None:
+        _write(environ["RUN_AGAIN_PATH"], [again])
 
 
 def _write(path: str | None, documents: Iterable[JSON]) -> None:
@@ -130,7 +133,13 @@ def _open_streams() -> tuple[TextIO, TextIO]:
     if None in paths:
         sys.exit("--resident is for hookrunner, which sets HOOKRUNNER_REQUESTS and HOOKRUNNER_ANSWERS")
     numbers = [int(str(path).rpartition("/")[2]) for path in paths]
-    requests, answers = (os.dup(number) for number in numbers)
+    streams = _duplicate_streams(*numbers)
     for number in numbers:
         os.close(number)
-    return os.fdopen(requests, encoding="utf-8"), os.fdopen(answers, "w", encoding="utf-8")
+    return streams
+
+
+def _duplicate_streams(requests: int, answers: int) -> tuple[TextIO, TextIO]:
+    """Streams on duplicates of two descriptors, which no program inherits that is executed. hookrunner.provider and
+    hookrunner.sdk have this text both, since an image may have a copy of one of them alone."""
+    return os.fdopen(os.dup(requests), encoding="utf-8"), os.fdopen(os.dup(answers), "w", encoding="utf-8")

@@ -115,7 +115,7 @@ def test_a_resident_says_hello_and_answers_until_the_requests_end(
 ) -> None:
     process, give, take = resident
     large = tmp_path / "large.json"
-    large.write_text(json.dumps({"id": "x", "contexts": context("large")}))
+    large.write_text(json.dumps({"run": {"id": "x", "contexts": context("large")}}))
     messages: list[JSON] = [
         {"hello": {"protocol": "hookrunner.io/resident", "versions": [1]}},
         {"run": {"id": "1", "contexts": context("shop")}},
@@ -146,3 +146,25 @@ def test_a_run_without_files_says_what_to_do(program: Path) -> None:
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "hookrunner hook run" in done.stderr
+
+
+AGAIN = """
+from hookrunner.sdk import After, Hook
+
+hook = Hook()
+hook.startup()(lambda: After(seconds=5))
+hook.run()
+"""
+
+
+@pytest.mark.parametrize("can_run_again", [True, False])
+def test_another_run_is_asked_for_where_there_can_be_one(
+    can_run_again: bool, program: Path, files: dict[str, str], tmp_path: Path
+) -> None:
+    program.write_text(AGAIN)
+    Path(files["BINDING_CONTEXT_PATH"]).write_text('[{"binding": "onStartup"}]')
+    again = {"RUN_AGAIN_PATH": str(tmp_path / "again")} if can_run_again else {}
+    environ = {**os.environ, **files, **again}
+    done = subprocess.run([sys.executable, program], env=environ, capture_output=True, text=True, check=True)
+    assert ("`After` does nothing" in done.stderr) == (not can_run_again)
+    assert [path.read_text() for path in tmp_path.glob("again")] == ["5\n"] * can_run_again

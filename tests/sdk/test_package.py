@@ -1,6 +1,7 @@
 """What the SDK asks of a Python: little of its standard library, and little time. Level: pure."""
 
 import ast
+import inspect
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import pytest
 
 import hookrunner
 import hookrunner.sdk
+from hookrunner import provider
+from hookrunner.sdk import carriers
 
 PACKAGE = Path(hookrunner.sdk.__file__).parent
 SHIM = Path(hookrunner.__file__).parent / "on_python_path"
@@ -53,3 +56,9 @@ def seconds_to_import(module: str) -> float:
     """Of the processor, in a Python of its own."""
     report = "print(time.process_time() - began, file=sys.stderr)"
     return float(python("-c", f"import sys, time; began = time.process_time(); import {module}; {report}"))
+
+
+def test_what_the_sdk_shares_with_providers_is_one_text() -> None:
+    """Each can be copied alone, and so both have it."""
+    own, other = (inspect.getsource(module._duplicate_streams) for module in (carriers, provider))
+    assert own == other
