@@ -23,13 +23,14 @@ KEYS: Mapping[str, str] = {
 }
 """The keys of each part of the configuration."""
 
-_SHORT = {
+SHORT = {
     "events": "executeHookOnEvent",
     "synchronization": "executeHookOnSynchronization",
     "names": "nameSelector",
     "namespaces": "namespace",
     "namespace_selector": "namespace",
 }
+"""Shorter words, each with its key."""
 _ONLY_OBJECTS = "namespaces"
 """The word that reviews do not have: of their namespaces only labels can be selected."""
 _LABEL_OPERATORS = ((" notin ", "NotIn"), (" in ", "In"), ("!=", "NotIn"), ("==", "In"), ("=", "In"))
@@ -47,7 +48,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def to_part(part: str, given: Mapping[str, JSON]) -> dict[str, JSON]:
     """Keywords as a part of the configuration. Raises TypeError for one that it does not have."""
     keys = KEYS[part].split()
-    short = {word: key for word, key in _SHORT.items() if key in keys}
+    short = {word: key for word, key in SHORT.items() if key in keys}
     if part != "kubernetes":
         short.pop(_ONLY_OBJECTS, None)
     by_word = {_snake(key): key for key in keys} | short
