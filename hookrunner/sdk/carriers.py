@@ -30,6 +30,11 @@ _SINGLE = {
 }
 
 
+def is_hookrunner() -> bool:
+    """Does hookrunner call this program, and not shell-operator or a person?"""
+    return "HOOKRUNNER_VERSION" in os.environ
+
+
 def run_once(carry_out: CarryOut) -> int:
     """One run by files; the exit status. If it fails, its operations are written nevertheless: of them only those with
     `ignoreHookError` are carried out."""
@@ -83,6 +88,8 @@ def _attempt(carry_out: CarryOut, task: Task) -> str | None:
         carry_out(task)
     except HookFailed as error:
         return str(error)
+    except SystemExit as end:  # as it would end a process that does not stay
+        return f"exit status {end.code}" if isinstance(end.code, int) and end.code else str(end.code or "") or None
     except Exception as error:
         sys.excepthook(*sys.exc_info())  # as `traceback` prints it, which takes long to import
         return f"{type(error).__name__}: {error}"

@@ -17,9 +17,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Hook:
-    """Settings of the hook as keywords (docs/hooks.md, settings); functions are added by decorators."""
+    """Settings of the hook as keywords (docs/hooks.md, settings); functions are added by decorators. Its process stays
+    between runs unless `resident` is False."""
 
-    def __init__(self, **settings: JSON) -> None:
+    def __init__(self, resident: JSON = True, **settings: JSON) -> None:
+        self._resident = resident
         self._settings = to_part("settings", settings)
         self._parts: dict[str, Any] = {}
         self._steps: dict[str, list[Step]] = {}
@@ -109,8 +111,11 @@ class Hook:
 
     @property
     def config(self) -> dict[str, JSON]:
-        """The answer to `--config`."""
-        return {"configVersion": "v1", **({"settings": self._settings} if self._settings else {}), **self._parts}
+        """The answer to `--config`. Only hookrunner is told of a process that stays: shell-operator refuses such
+        settings."""
+        stays = self._resident and carriers.is_hookrunner()
+        settings = {**self._settings, **({"resident": self._resident} if stays else {})}
+        return {"configVersion": "v1", **({"settings": settings} if settings else {}), **self._parts}
 
     def carry_out(self, task: Task) -> None:
         """Call what the contexts of a run are for, each object and each group once. Raises what the functions raise."""

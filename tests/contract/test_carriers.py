@@ -16,6 +16,7 @@ from hookrunner.errors import HookFailed
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.hook_process import HookProcesses
+from hookrunner.hooks.python_path import DIRECTORY
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Entry, Include
 from hookrunner.model.hook_runs import ExitedBadly, InstanceInput, Run, Values
@@ -30,6 +31,8 @@ from tests.contract.golden import plain
 HERE = Path(__file__).parent / "carriers"
 CARRIERS: dict[str, dict[str, Any]] = {"files": {}, "lines": {"resident": True}}
 """The settings that choose each carrier."""
+ACTORS = ("actor.py", "sdk_actor.py")
+"""A hook without a library, and one with the SDK."""
 CASES = json.loads((HERE / "runs.json").read_text())
 MODULES = {"plain": "", "global": "global", "module": "m", "addon": "coredns.kube-system.default", "validating": ""}
 KINDS = {"global": HookKind.GLOBAL, "module": HookKind.MODULE, "addon": HookKind.MODULE}
@@ -43,13 +46,14 @@ class World:
     def __init__(self, directory: Path, processes: HookProcesses, case: Any, settings: dict[str, Any]) -> None:
         self.case = case
         self.path = directory / "hook.py"
-        shutil.copy(HERE / "actor.py", self.path)
+        shutil.copy(HERE / case.get("actor", ACTORS[0]), self.path)
         settings = {"onStartup": 1, "settings": {**case.get("settings", {}), **settings}}
         script = {"config": settings, "runs": filled(case["runs"])}
         Path(f"{self.path}.script.json").write_text(json.dumps(script))
         kind = case.get("kind", "plain")
         config = json.dumps({"configVersion": "v1", **settings}).encode()
-        self.hook = Hook("hook.py", self.path, parse("h", config, KINDS.get(kind, HookKind.PLAIN)), MODULES[kind])
+        parsed = parse("h", config, KINDS.get(kind, HookKind.PLAIN))
+        self.hook = Hook("hook.py", self.path, parsed, MODULES[kind], environ={"PYTHONPATH": str(DIRECTORY)})
         self.context = REVIEW if kind == "validating" else SCHEDULE
         instance = InstanceInput(b'{"kind": "CoreDNS"}', "/package") if kind == "addon" else None
         self.values = Values(b'{"m": 1}', b'{"m": 2}', instance) if self.hook.module else None
@@ -123,10 +127,13 @@ class Records:
         self._records.append(f"{level} {message} {fields['output']}")
 
 
+@pytest.mark.parametrize("actor", ACTORS)
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"].replace(" ", "-"))
-async def test_a_run(tmp_path: Path, processes: HookProcesses, records: list[str], case: Any, carrier: str) -> None:
-    world = World(tmp_path, processes, case, CARRIERS[carrier])
+async def test_a_run(
+    tmp_path: Path, processes: HookProcesses, records: list[str], case: Any, carrier: str, actor: str
+) -> None:
+    world = World(tmp_path, processes, {**case, "actor": actor}, CARRIERS[carrier])
     for number in range(len(case["runs"])):
         records.clear()
         assert await world.run(number) == world.expected(number)

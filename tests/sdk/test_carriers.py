@@ -168,3 +168,39 @@ def test_another_run_is_asked_for_where_there_can_be_one(
     done = subprocess.run([sys.executable, program], env=environ, capture_output=True, text=True, check=True)
     assert ("`After` does nothing" in done.stderr) == (not can_run_again)
     assert [path.read_text() for path in tmp_path.glob("again")] == ["5\n"] * can_run_again
+
+
+@pytest.mark.parametrize(
+    ("given", "stays"), [("", True), ("resident=False", None), ("resident={'workers': 2}", {"workers": 2})]
+)
+def test_a_process_stays_where_hookrunner_asks_unless_it_may_not(given: str, stays: JSON, program: Path) -> None:
+    program.write_text(
+        f"from hookrunner.sdk import Hook\nhook = Hook({given})\nhook.startup()(lambda: None)\nhook.run()\n"
+    )
+    environ = {**os.environ, "HOOKRUNNER_VERSION": "1"}
+    asked, by_others = (
+        json.loads(subprocess.check_output([sys.executable, program, "--config"], env=env)) for env in (environ, None)
+    )
+    assert asked.get("settings", {}).get("resident") == stays
+    assert "settings" not in by_others
+
+
+ENDS = """
+import sys
+from hookrunner.sdk import Hook
+
+hook = Hook()
+hook.startup()(lambda: sys.exit({}))
+hook.run()
+"""
+
+
+@pytest.mark.parametrize(("code", "status", "said"), [("0", 0, ""), ("3", 1, "exit status 3\n"), ("'why'", 1, "why\n")])
+def test_an_exit_in_a_function_ends_the_run_as_it_would_end_a_process(
+    code: str, status: int, said: str, program: Path, files: dict[str, str]
+) -> None:
+    program.write_text(ENDS.format(code))
+    Path(files["BINDING_CONTEXT_PATH"]).write_text('[{"binding": "onStartup"}]')
+    environ = {**os.environ, **files}
+    done = subprocess.run([sys.executable, program], env=environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, said)
