@@ -87,7 +87,7 @@ def judged(read: ReadAnswer, run: Run) -> Answer:
     if read.failure is not None:
         message = f"{run.hook.name} FAILED: {read.failure}"
         operations = () if run.refuses_patches else read.answer.objects
-        raise ExitedBadly(message, operations, "it answered that it failed")
+        raise ExitedBadly(message, operations, "it answered that it failed", 1)
     run.require_permitted(read.answer)
     return read.answer
 

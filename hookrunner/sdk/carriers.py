@@ -43,7 +43,6 @@ def run_once(carry_out: CarryOut) -> int:
     answer = task.answer()
     if message is not None:
         answer = {"operations": answer.get("operations", [])}
-        print(message, file=sys.stderr)
     _write_answer(answer, os.environ)
     return 0 if message is None else 1
 
@@ -83,17 +82,24 @@ def _answer(carry_out: CarryOut, run: Mapping[str, JSON], say: Callable[[Mapping
 
 
 def _attempt(carry_out: CarryOut, task: Task) -> str | None:
-    """Carry the run out; why it failed, None if it did not."""
+    """Carry the run out; why it failed, which the log has then, None if it did not."""
     try:
         carry_out(task)
     except HookFailed as error:
-        return str(error)
+        return _print_reason(str(error))
     except SystemExit as end:  # as it would end a process that does not stay
-        return f"exit status {end.code}" if isinstance(end.code, int) and end.code else str(end.code or "") or None
+        if not end.code:
+            return None
+        return _print_reason(f"exit status {end.code}" if isinstance(end.code, int) else str(end.code))
     except Exception as error:
         sys.excepthook(*sys.exc_info())  # as `traceback` prints it, which takes long to import
         return f"{type(error).__name__}: {error}"
     return None
+
+
+def _print_reason(reason: str) -> str:
+    print(reason, file=sys.stderr)
+    return reason
 
 
 def _read_run(environ: Mapping[str, str]) -> dict[str, JSON]:
