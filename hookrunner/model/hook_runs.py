@@ -120,7 +120,8 @@ class RunResult:
 
 class ExitedBadly(HookFailed):
     """The process failed. `operations` are those that it marked with `ignoreHookError`; `how` says how it
-    ended, without anything that it has printed; `code` is its exit status, 1 for an answer that it failed, None if a signal ended it or it has none."""
+    ended, without anything that it has printed; `code` is its exit status, 1 for an answer that it failed, None if a
+    signal ended it or it has none."""
 
     def __init__(
         self, message: str, operations: tuple[ObjectOperation, ...], how: str, code: int | None = None

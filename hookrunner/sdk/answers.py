@@ -32,10 +32,12 @@ class Deny(HookFailed):
 
 
 class After:
-    """The answer of a function that asks for another run after some time."""
+    """The answer of a function that asks for another run after some time. Raises ValueError for no time."""
 
     def __init__(self, seconds: float = 0, minutes: float = 0, hours: float = 0) -> None:
         self.seconds = seconds + 60 * minutes + 3600 * hours
+        if not self.seconds > 0:
+            raise ValueError("another run needs some time before it: After(seconds=5), After(minutes=10)")
 
 
 def ref(kind: str, name: str, namespace: str = "") -> dict[str, JSON]:

@@ -62,7 +62,7 @@ def serve(carry_out: CarryOut, concurrency: int = 1) -> None:
         if "hello" in message:
             say({"hello": {"version": VERSION, "capabilities": ["file"], "concurrency": concurrency, "sdk": "python"}})
         elif "run" in message and concurrency > 1:
-            threading.Thread(target=_answer, args=(carry_out, message["run"], say), daemon=True).start()
+            threading.Thread(target=_answer, args=(carry_out, message["run"], say)).start()
         elif "run" in message:
             _answer(carry_out, message["run"], say)
 

@@ -12,7 +12,7 @@ _ADMISSION = """name rules failurePolicy sideEffects timeoutSeconds matchConditi
     includeSnapshotsFrom"""
 KEYS: Mapping[str, str] = {
     "settings": """executionMinInterval executionBurst timeout combine onFailure maxAttempts onDryRun onReviewPatches
-        fork permissions resident""",
+        fork permissions resident queues""",
     "kubernetes": """name kind apiVersion executeHookOnEvent watchEvent executeHookOnSynchronization
         waitForSynchronization keepFullObjectsInMemory jqFilter nameSelector labelSelector fieldSelector namespace
         allowFailure resynchronizationPeriod queue group includeSnapshotsFrom""",

@@ -136,9 +136,14 @@ class Hook:
         if sys.argv[1:] == ["--config"]:
             print(json.dumps(self.config))
         elif sys.argv[1:] == ["--resident"]:
-            carriers.serve(self.carry_out)
+            carriers.serve(self.carry_out, self._concurrency)
         else:
             sys.exit(carriers.run_once(self.carry_out))
+
+    @property
+    def _concurrency(self) -> int:
+        """Runs that may be side by side: as many as the widest of its own queues."""
+        return max((queue.get("concurrency", 1) for queue in self._settings.get("queues", {}).values()), default=1)
 
     def _object(self, kind: str, function: F, binding: dict[str, JSON], make: Callable[[Handler], Step]) -> F:
         given = {**to_kind(kind), **to_part("kubernetes", binding)}

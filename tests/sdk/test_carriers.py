@@ -40,9 +40,9 @@ def context(name: str) -> list[JSON]:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Path:
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     file = tmp_path / "label.py"
-    file.write_text(SAMPLE)
+    file.write_text(getattr(request, "param", SAMPLE))
     return file
 
 
@@ -204,3 +204,26 @@ def test_an_exit_in_a_function_ends_the_run_as_it_would_end_a_process(
     environ = {**os.environ, **files}
     done = subprocess.run([sys.executable, program], env=environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (status, said)
+
+
+SIDE_BY_SIDE = """
+import threading
+from hookrunner.sdk import Hook
+
+hook = Hook(queues={"wide": {"concurrency": 3}})
+all_three = threading.Barrier(3, timeout=30)
+hook.on("v1/Namespace", name="label", queue="wide")(lambda: all_three.wait())
+hook.run()
+"""
+
+
+@pytest.mark.parametrize("program", [SIDE_BY_SIDE], indirect=True)
+def test_runs_of_a_wide_queue_are_side_by_side(resident: tuple[subprocess.Popen[bytes], int, int]) -> None:
+    _, give, take = resident
+    messages: list[JSON] = [{"hello": {}}, *({"run": {"id": name, "contexts": context(name)}} for name in "abc")]
+    os.write(give, b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+    with os.fdopen(os.dup(take)) as answers:
+        hello, *answered = (json.loads(answers.readline()) for _ in range(4))
+    os.close(give)
+    assert hello["hello"]["concurrency"] == 3
+    assert sorted(one["answer"]["id"] for one in answered) == ["a", "b", "c"]

@@ -53,6 +53,11 @@ def test_an_object_is_reconciled_as_it_is_and_looked_at_again() -> None:
     }
 
 
+def test_another_run_needs_some_time_before_it() -> None:
+    with pytest.raises(ValueError, match="needs some time"):
+        After()
+
+
 def test_an_object_that_does_not_exist_any_more_is_none() -> None:
     hook, seen = Hook(), list[tuple[Any, str, str]]()
 

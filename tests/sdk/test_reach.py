@@ -90,6 +90,7 @@ def answers() -> list[JSON]:
     new = old | {"apiVersion": "example.com/v2"}
     return [
         run(hook, "onStartup", event="Startup"),
+        run(hook, "_come_back"),
         run(hook, "a.example.com", event="CREATE", object=WEB),
         run(hook, "b.example.com", event="UPDATE", object=WEB),
         run(hook, "c.example.com", event="Conversion", objects=[old], to="v2"),
