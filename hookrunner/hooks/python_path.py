@@ -1,7 +1,7 @@
-"""How Python hooks find the SDK, whatever Python their first line names: at the end of PYTHONPATH (docs/sdk.md).
+"""How Python hooks find the SDK with any Python that their first line names: at the end of PYTHONPATH (docs/sdk.md).
 
-A module's environment, Debian's Python and the one of pipx have nothing of ours, and our own `site-packages` would give
-them libraries of another Python. So there is a directory with the SDK alone. Other hooks are run as ever.
+A module's environment, Debian's Python and the one of pipx do not have our packages, and our own `site-packages` would
+give them libraries of another Python. So there is a directory with the SDK alone. Other hooks are run as ever.
 """
 
 import os

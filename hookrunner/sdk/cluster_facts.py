@@ -91,12 +91,12 @@ class ClusterFacts:
 
     @property
     def domain(self) -> str:
-        """As kubelets tell it to Pods, for instance cluster.local."""
+        """As kubelets give it to Pods, for instance cluster.local."""
         return line_of("clusterDomain", self.kubelet).strip(".")
 
     @property
     def dns_address(self) -> str:
-        """That of the DNS Service; if there is none, the one that it should have: what kubelets tell Pods, or what
+        """That of the DNS Service; without one, the address that it should have: what kubelets give to Pods, or what
         kubeadm would give it. Raises HookFailed if an address cannot be used."""
         if current := self.service_address("kube-system/kube-dns"):
             return current

@@ -111,7 +111,7 @@ class Hook:
 
     @property
     def config(self) -> dict[str, JSON]:
-        """The answer to `--config`. Only hookrunner is told of a process that stays: shell-operator refuses such
+        """The answer to `--config`. `resident` is in it for hookrunner only, since shell-operator refuses such
         settings."""
         stays = self._resident and carriers.is_hookrunner()
         settings = {**self._settings, **({"resident": self._resident} if stays else {})}
@@ -178,7 +178,7 @@ class Hook:
 
     def _bind(self, part: str, name: str, given: dict[str, JSON]) -> str:
         """Add a binding, whose name is this unless the keywords have another one. Raises ValueError for one that is
-        there already: its contexts could not be told apart."""
+        there already: their contexts would be alike."""
         binding = {"name": name, **given}
         if any(
             other["name"] == binding["name"]

@@ -79,7 +79,7 @@ def delete_replaced_binding(snapshots, instance, cluster):
 
 
 def is_adopting(instance, ours):
-    """Is there a kube-proxy that is not ours, and to be taken over? `ours` says of each DaemonSet if it is."""
+    """Is there a kube-proxy that is not ours, and to be taken over? `ours` has it for each DaemonSet."""
     return bool(instance and instance["spec"].get("adopt") and ours and not ours[0])
 
 
