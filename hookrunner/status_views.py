@@ -26,6 +26,7 @@ _LOOK = 5.0
 _LEFT_OUT = "is left out: its configuration is invalid"
 _GENERAL: Mapping[str, tuple[Urgency, str]] = {
     "background": (Urgency.CRITICAL, "please report it, with the stack in the log"),
+    "rights": (Urgency.FAILING, "see docs/rights.md; `hookrunner rbac` prints all that is needed"),
     "replicas": (Urgency.ADVICE, "scale the Deployment to one replica, or leave --ha out"),
 }
 """Conditions that are reported as they are: how urgent, and what to do."""

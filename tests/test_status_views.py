@@ -59,6 +59,14 @@ def test_status_has_readyzs_verdict_and_reason_and_what_parts_report_by_urgency(
     assert (shown.facts.started, shown.facts.modules, shown.facts.leads) == (7.0, None, None)
 
 
+def test_rights_that_are_missing_need_the_user_although_readyz_is_ready() -> None:
+    views = StatusViews(Metrics(), HookMetrics())
+    views.add(lambda: {"rights": (True, "add to the role: {verbs: [list]}")})
+    [need] = views.needs()
+    assert (need.urgency, need.kind, str(need)) == (Urgency.FAILING, "rights", "add to the role: {verbs: [list]}")
+    assert "hookrunner rbac" in need.action
+
+
 def test_a_stop_is_shown_whatever_else_holds() -> None:
     views = StatusViews(Metrics(), HookMetrics())
     views.is_stopping = lambda: True

@@ -29,6 +29,7 @@ KINDS = (
     "configuration",
     "provider",
     "watches",
+    "rights",
     "leader",
     "hooks",
     "tasks",
