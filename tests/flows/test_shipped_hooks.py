@@ -1,17 +1,21 @@
 """The hooks that ship with the project, as a newcomer runs them: all of them together, on the demo's objects, changed
-by a real kubectl; on a real API server and on the sandbox. What each does in detail: the test cases beside the hooks.
+by a real kubectl; on a real API server, under exactly the rights of `hookrunner rbac`, and on the sandbox. What each
+does in detail: the test cases beside the hooks.
 
 Level: control plane.
 """
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.controlplane.cluster import Cluster, OwnCluster
+from tests.controlplane.rights import log_in
 from tests.flows.conftest import Start
+from tests.flows.limited_rights import account_of, check_rights, find_rights
 from tests.flows.operator import Operator
 from tests.flows.waiting import until
 
@@ -36,12 +40,15 @@ def shipped() -> dict[str, str]:
 
 @pytest.fixture
 async def running(
-    operator: Start, own_cluster: OwnCluster, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Operator, Cluster]:
-    """The shipped hooks on the demo's objects."""
+    operator: Start, audited_cluster: OwnCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Operator, Cluster]]:
+    """The shipped hooks on the demo's objects, with the rights that they need and no others."""
     monkeypatch.setenv("PENDING_PODS_MINUTES", "0")
-    await asyncio.to_thread(own_cluster.kubectl, "apply", "-f", str(DEMO))
-    return await operator(shipped(), kubeconfig=own_cluster.kubeconfig), own_cluster
+    rights = (await asyncio.to_thread(find_rights, hooks_dir=str(ROOT / "hooks"))).all
+    account = await asyncio.to_thread(log_in, audited_cluster, tmp_path, account_of("hooks", rights))
+    await asyncio.to_thread(audited_cluster.kubectl, "apply", "-f", str(DEMO))
+    yield await operator(shipped(), kubeconfig=account.kubeconfig), audited_cluster
+    check_rights(audited_cluster, account, rights)
 
 
 async def shows(cluster: Cluster, expected: str, *query: str) -> None:
@@ -69,6 +76,7 @@ async def test_all_shipped_hooks_work_together(running: tuple[Operator, Cluster]
     )
     await until(lambda: program.hook_metric("pods_pending_seconds", pod="picky") > 0, "the metric")
     await a_finished_job_is_deleted(cluster)
+    await copies_of_a_secret_follow_it(cluster)
     await copies_of_a_secret_are_deleted_with_it(cluster)
 
 
@@ -77,6 +85,12 @@ async def a_finished_job_is_deleted(cluster: Cluster) -> None:
     arguments = ("-n", "shop", "patch", "job", "import", "--subresource=status", "--type=merge", "-p", patch)
     await asyncio.to_thread(cluster.kubectl, *arguments)
     await shows(cluster, "", "-n", "shop", "job", "import", "-o", "jsonpath={.metadata.name}")
+
+
+async def copies_of_a_secret_follow_it(cluster: Cluster) -> None:
+    patch = json.dumps({"data": {"more": "Zm9v"}})
+    await asyncio.to_thread(cluster.kubectl, "patch", "secret", "registry", "-p", patch)
+    await shows(cluster, "Zm9v", "-n", "blog", "secret", "registry", "-o", "jsonpath={.data.more}")
 
 
 async def copies_of_a_secret_are_deleted_with_it(cluster: Cluster) -> None:
