@@ -1,5 +1,6 @@
-"""CoreDNS is installed under the chart's ServiceAccount, with the values that docs/operations.md has. While a rule is
-missing the instance names it, nothing that it has installed is lost, and it goes on when the rule is back.
+"""CoreDNS is installed under the chart's ServiceAccount, with the values that docs/operations.md has. Without one
+rule the instance names it and nothing is installed; it goes on when the rule is granted. Rules that are lost later:
+flows/test_rights_revoked.py.
 
 Level: control plane."""
 

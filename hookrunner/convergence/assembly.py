@@ -40,6 +40,7 @@ from hookrunner.engine.assembly import Assembly, Kube, Parts
 from hookrunner.errors import KubeError
 from hookrunner.hooks import catalog
 from hookrunner.kube.discovery import ClusterCapabilities
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.model.tasks import OPERATOR_STARTUP, own_queue
 from hookrunner.model.units import Unit
 from hookrunner.modules.scripts import MeteredScripts, Scripts
@@ -269,7 +270,7 @@ class _Assembler:
 async def _look_for_predecessor(config: ConfigObject) -> None:
     """A user who comes from addon-operator may have left the ConfigMap under its name; nothing else would say so."""
     theirs = config.renamed(Compat.ADDON)
-    with suppress(KubeError):
+    with suppress(KubeError), tolerated_refusals():
         if (await theirs.read()).version:
             _log.warn(f"{config} does not exist, but {theirs} does", hint=f"to use it: --config-map {theirs.name}")
 
