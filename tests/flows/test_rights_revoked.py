@@ -72,9 +72,8 @@ async def test_what_loses_a_rule_is_named_and_goes_on_when_it_is_back(
         taken = {role: lose(cluster, role, resource) for role, resource in LOST.items()}
         await asyncio.to_thread(cluster.kubectl, "create", "namespace", "shop")
         change(cluster, INSTANCE, {"spec": {"replicas": 5}})
-        for resource in LOST.values():
-            await until(lambda name=resource: name in named(operator), f"{resource} in status")
-            assert resource in readyz(operator)
+        await until(lambda: all(name in named(operator) for name in WRITES), "both in status")
+        assert all(f"[{name}]" in operator.get("/readyz?output=json")[1] for name in WRITES)
         await until(lambda: "resources: [secrets]" in errors(cluster), "the rule in the instance's status")
         assert replicas(cluster) != 5
         for role, rules in taken.items():
@@ -104,11 +103,6 @@ def named(operator: Operator) -> str:
     """What `hookrunner status` says of rights."""
     needs = json.loads(ask((operator.directory / "debug.socket",), "/status.json"))["needs"]
     return " ".join(need["message"] for need in needs if need["kind"] == "rights")
-
-
-def readyz(operator: Operator) -> str:
-    """All of `/readyz`."""
-    return operator.get("/readyz?output=json")[1]
 
 
 def status(cluster: OwnCluster) -> Any:

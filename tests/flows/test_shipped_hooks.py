@@ -47,7 +47,9 @@ async def running(
     rights = (await asyncio.to_thread(find_rights, hooks_dir=str(ROOT / "hooks"))).all
     account = await asyncio.to_thread(log_in, audited_cluster, tmp_path, account_of("hooks", rights))
     await asyncio.to_thread(audited_cluster.kubectl, "apply", "-f", str(DEMO))
-    yield await operator(shipped(), kubeconfig=account.kubeconfig), audited_cluster
+    program = await operator(shipped(), kubeconfig=account.kubeconfig)
+    yield program, audited_cluster
+    assert '"rights"' not in program.get("/readyz?output=json")[1], "no right is missing"
     check_rights(audited_cluster, account, rights)
 
 

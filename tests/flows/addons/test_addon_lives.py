@@ -120,6 +120,7 @@ async def limited(
     account = log_in(whole_cluster, tmp_path, objects)
     there.world.operator.kubeconfig = there.proxy.kubeconfig_with(account.token)
     yield there
+    assert '"rights"' not in there.world.operator.get("/readyz?output=json")[1], "no right is missing"
     needed = await asyncio.to_thread(find_rights, addons_dir=str(ADDONS), addons=life.addon)
     surveyed = "kubernetes-dashboard" if life.filled else ""
     check_rights(whole_cluster, account, needed.all, life.reasons, surveyed)
