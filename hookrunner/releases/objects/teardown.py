@@ -22,6 +22,7 @@ from hookrunner.errors import Conflict, Denied, NotFound, ReleaseFailed, Unknown
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.writes import FIELD_MANAGER, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.releases import KeptObject, ObjectMarks, ReleaseOptions
 from hookrunner.model.resources import Resource
@@ -67,7 +68,8 @@ class NamespaceContents:
     async def _list_kind(self, resource: Resource, namespace: str) -> list[str]:
         options = ListOptions(metadata_only=True, limit=_ENOUGH)
         try:
-            page = await writes.read_list(self._client, ObjectRef(resource, namespace), options)
+            with tolerated_refusals():  # then the namespace stays, and its Event says why
+                page = await writes.read_list(self._client, ObjectRef(resource, namespace), options)
         except NotFound:
             return []
         except Denied as error:
