@@ -1,9 +1,11 @@
 """Which Python would execute a command, if that can be known without starting it: from the first line of the file, as
 Linux reads it, or from an interpreter that is named before the file."""
 
+import errno
 import os
 import re
 import shutil
+import stat
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -75,10 +77,18 @@ def find_script(command: Command) -> PythonScript:
 def _read_first_line(path: str) -> tuple[str, ...]:
     """The interpreter, and the one argument that Linux makes of all that follows it. Raises NotForked."""
     try:
-        status = os.stat(path)
+        status = _stat_file(path)
         return _first_line(path, status.st_ino, status.st_mtime_ns)
     except OSError as error:
         raise NotForked(f"it cannot be read: {error.strerror}") from None
+
+
+def _stat_file(path: str) -> os.stat_result:
+    """Of a regular file: to open a named pipe would wait for its writer without an end. Raises OSError."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return status
 
 
 @lru_cache(maxsize=1024)
@@ -116,7 +126,7 @@ def _require_preparable(script: PythonScript, command: Command) -> None:
 def _is_program(path: str) -> bool:
     """Raises NotForked."""
     try:
-        status = Path(path).stat()
+        status = _stat_file(path)
         return _begins_like_program(path, status.st_ino, status.st_mtime_ns)
     except OSError as error:
         raise NotForked(f"its interpreter {path} cannot be read: {error.strerror}") from None

@@ -84,3 +84,12 @@ def test_a_script_that_finds_an_interpreter_is_none(tmp_path: Path) -> None:
     (tmp_path / "python3").chmod(0o755)
     with pytest.raises(NotForked, match="no program, but a script"):
         find_script(command(tmp_path, "#!/usr/bin/env python3", PATH=str(tmp_path)))
+
+
+@pytest.mark.parametrize("place", ["script", "interpreter"])
+def test_a_named_pipe_is_not_opened(tmp_path: Path, place: str) -> None:
+    pipe = tmp_path / "python3"
+    os.mkfifo(pipe)
+    asked = command(tmp_path, f"#!{pipe}") if place == "interpreter" else Command((str(pipe),), tmp_path, {})
+    with pytest.raises(NotForked, match="no regular file"):
+        find_script(asked)
