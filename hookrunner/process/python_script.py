@@ -8,7 +8,6 @@ import shutil
 import stat
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from hookrunner.process.child import Command
 
