@@ -106,6 +106,7 @@ async def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
     processes = HookProcesses(settings, children)
     yield processes
     await processes.close()
+    await children.interpreters.stop()
     assert len(children) == 0
 
 

@@ -43,9 +43,15 @@ def executable(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory:
 
 
 @pytest.fixture
-async def processes(tmp_path: Path) -> AsyncIterator[HookProcesses]:
-    settings = HooksSettings(directory=tmp_path, tmp_dir=tmp_path / "tmp", environ=dict(os.environ))
+async def children() -> AsyncIterator[Children]:
     children = Children(Patience())
+    yield children
+    await children.interpreters.stop()
+
+
+@pytest.fixture
+async def processes(tmp_path: Path, children: Children) -> AsyncIterator[HookProcesses]:
+    settings = HooksSettings(directory=tmp_path, tmp_dir=tmp_path / "tmp", environ=dict(os.environ))
     processes = HookProcesses(settings, children)
     yield processes
     await processes.close()
@@ -58,9 +64,9 @@ def counted(number: int) -> tuple[MetricOperation, ...]:
 
 @pytest.mark.slow
 async def test_a_reference_answers_its_configuration_one_shot_and_as_it_stays(
-    executable: Path, processes: HookProcesses
+    executable: Path, processes: HookProcesses, children: Children
 ) -> None:
-    printed = await Children(Patience()).run(
+    printed = await children.run(
         Command((str(executable), "--config"), Path(), dict(os.environ), keep_stdout=1000), HookLog()
     )
     resident = Hook("h", executable, parse("h", printed.stdout))

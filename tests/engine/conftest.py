@@ -49,6 +49,7 @@ class Bench:
     metrics: Metrics = field(default_factory=lambda: Metrics(""))
     hook_metrics: HookMetrics = field(default_factory=HookMetrics)
     schedules: Schedules = field(default_factory=Schedules)
+    children: Children = field(default_factory=lambda: Children(Patience(kill=0.2, linger=0.05)))
 
     def hook(self, name: str, config: dict[str, Any], script: str = "") -> None:
         """An executable that answers `--config`, remembers its contexts and then does what the script says."""
@@ -63,7 +64,7 @@ class Bench:
         settings = HooksSettings(
             directory=self.directory / "hooks", tmp_dir=self.directory / "tmp", environ={"PATH": os.environ["PATH"]}
         )
-        children = Children(Patience(kill=0.2, linger=0.05))
+        children = self.children
         streams = Streams(self.cluster.watch, self.background, self.metrics)
         self.monitors = Monitors(streams, jq, self.background, self.metrics, clock)
         applier = Applier(Objects(client, Discovery(client), jq), self.hook_metrics)
@@ -106,7 +107,8 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     with suppress(asyncio.CancelledError):
         async with api_server() as api, asyncio.TaskGroup() as group:
             background = Background(group)
-            yield Bench(tmp_path, FakeCluster(), api, background)
+            yield (bench := Bench(tmp_path, FakeCluster(), api, background))
+            await bench.children.interpreters.stop()
             background.stop()
 
 

@@ -4,6 +4,7 @@ Level: pure.
 """
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def command(directory: Path, first: str, *arguments: str, **environment: str) ->
     [
         (f"#!{PYTHON}", (PYTHON,), "hook"),
         (f"#! {PYTHON} -uB ", (PYTHON, "-uB"), "hook"),
-        ("#!/usr/bin/env python3", (PYTHON,), ""),
+        ("#!/usr/bin/env python3", (shutil.which("python3", path=os.path.dirname(PYTHON)),), ""),
     ],
 )
 def test_the_first_line_names_the_interpreter(

@@ -53,7 +53,7 @@ def adopted_deployment(instance, snapshots):
     """A foreign CoreDNS that is about to be adopted; empty without one. Its replicas are those of a chart: the field
     that kubeadm has set stays."""
     deployment = next(iter(snapshots["deployments"].results), None)
-    adopts = instance and instance["spec"].get("adopt")
+    adopts = instance and instance.get("spec", {}).get("adopt")
     return deployment if adopts and deployment and not deployment["ours"] else {}
 
 

@@ -74,13 +74,13 @@ def decide(snapshots, values, instance, cluster):
 @hook.after_helm(order=10)
 def delete_replaced_binding(snapshots, instance, cluster):
     """Delete kubeadm's binding of an adopted kube-proxy; ours gives the same rights."""
-    if snapshots["bindings"] and instance and instance["spec"].get("adopt"):
+    if snapshots["bindings"] and instance and instance.get("spec", {}).get("adopt"):
         cluster.delete(BINDING)
 
 
 def is_adopting(instance, ours):
     """Is there a kube-proxy that is not ours, and to be taken over? `ours` has it for each DaemonSet."""
-    return bool(instance and instance["spec"].get("adopt") and ours and not ours[0])
+    return bool(instance and instance.get("spec", {}).get("adopt") and ours and not ours[0])
 
 
 def configuration(spec, facts):

@@ -120,7 +120,8 @@ async def test_a_right_revoked_during_a_converge_is_reported_until_it_is_granted
     to = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "more"}
     await real.ask("POST", f"{path}/rolebindings", {"metadata": {"name": "more"}, "roleRef": to, "subjects": [subject]})
     await real.module_is("b", ready=True)
-    assert await needs_of(real) == []
+    left = await needs_of(real)  # it may not list what it installs in all namespaces, and is not to
+    assert [need["kind"] for need in left if "serviceaccounts" in need["message"] or need["kind"] != "rights"] == []
     real.writes()
     await real.again()
     await real.stop()
