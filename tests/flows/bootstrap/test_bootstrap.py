@@ -57,7 +57,7 @@ async def there(launcher: tuple[str, ...], whole_cluster: OwnCluster, tmp_path: 
             print(pod.story())
 
 
-# Interrupted, it has failed in full runs: KubeProxy was not looked at within a minute after the outage; alone it passes.
+# Interrupted, it has failed in full runs: KubeProxy was not looked at within a minute after it; alone it passes.
 # Uninterrupted it once took half a minute longer than usual there. Why is not known yet.
 @pytest.mark.parametrize("interrupted", [False, pytest.param(True, marks=pytest.mark.nightly)])
 async def test_a_cluster_comes_up_from_nothing(there: PageWorld, interrupted: bool) -> None:
