@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hookrunner.metrics.names import rows
 from tests.fakes.chart import CHART, ROOT
 from tests.test_chart_monitoring import ALERTS, DASHBOARD, PANELS
@@ -218,6 +220,7 @@ def ask(promtool: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_each_alert_fires_at_what_it_is_about_and_at_nothing_less(promtool: Path, tmp_path: Path) -> None:
     assert CASES.keys() == RULES.keys()
     (file := tmp_path / "tests.json").write_text(
@@ -246,6 +249,7 @@ def sections(page: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
 
+@pytest.mark.slow
 def test_prometheus_reads_the_expression_of_each_panel(promtool: Path, tmp_path: Path) -> None:
     """As rules that record it; Grafana's variables are replaced as Grafana does."""
     expressions = [target["expr"] for panel in PANELS for target in panel["targets"]]

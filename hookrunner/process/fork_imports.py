@@ -27,6 +27,16 @@ class NotStarted(Exception):
     """Nothing is started; the text is the answer to hookrunner."""
 
 
+def _is_alias(name: str, module: ModuleType) -> bool:
+    """Has a package put another module under this name into `sys.modules`, which no import could find again?
+    `collections.abc` has no file in 3.14."""
+    spec, (parent, _, child) = getattr(module, "__spec__", None), name.rpartition(".")
+    if not parent or spec is None or spec.name == name:
+        return False
+    places = getattr(sys.modules.get(parent), "__path__", ())
+    return not any(os.path.exists(os.path.join(place, child + end)) for place in places for end in (".py", ""))
+
+
 class ImportRecord:
     """The modules of a fresh interpreter, which modules each other one `needs`, and those that must not be imported."""
 
@@ -52,7 +62,10 @@ class ImportRecord:
         if self._shown == names:
             return
         self.show_all()
-        for name in [name for name in sys.modules if name not in names]:
+        kept = {
+            name for name, module in sys.modules.items() if _is_alias(name, module) and name.rpartition(".")[0] in names
+        }
+        for name in [name for name in sys.modules if name not in names | kept]:
             module = sys.modules.pop(name)
             parent, _, child = name.rpartition(".")
             owner = sys.modules.get(parent) if parent in names else None
