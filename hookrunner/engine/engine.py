@@ -18,9 +18,9 @@ from hookrunner.engine.workers import QueueRuns, Queues, RunModule
 from hookrunner.jq.program import Jq
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import RunMetrics
-from hookrunner.model.bindings import MAIN, ONE_BY_ONE, Hook, QueuedBinding, QueueRules
+from hookrunner.model.bindings import MAIN, Hook, QueuedBinding
 from hookrunner.model.events import BindingId, FilterBroke, ObjectChanged, Progressed
-from hookrunner.model.lanes import agreed_rules
+from hookrunner.model.lanes import AgreedRules
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.tasks import Done, Dropped, EnableKubernetesBindings, Failed, HookRun, Order, Outcome, Task
 from hookrunner.sources.monitor import Event, Monitor
@@ -127,13 +127,14 @@ class Engine:
         self._gate = gate
         self._queues = queues
         self._background = background
-        self._rules: Mapping[str, QueueRules] = {}
+        self._rules = AgreedRules()
 
     def start(self, hooks: Iterable[Hook], monitors: Monitors, schedules: Schedules) -> None:
         """Register these hooks, in the order of a start, and begin to read events and ticks."""
         self.open(MAIN)
         hooks = tuple(hooks)
-        self._rules = agreed_rules(hooks)
+        for hook in hooks:  # before a queue is opened for any of them
+            self._rules.add(hook)
         for hook in hooks:
             self.register(hook)
         for order in dispatch.startup(self.hooks.values()):
@@ -185,9 +186,8 @@ class Engine:
 
     def register(self, hook: Hook) -> None:
         """Make a hook known. The caller decides when its bindings begin."""
-        hooks = dict(sorted({**self.hooks, hook.name: hook}.items()))
-        self._rules = {**self._rules, **agreed_rules(hooks.values())}
-        self.hooks = hooks
+        self._rules.add(hook)
+        self.hooks = dict(sorted({**self.hooks, hook.name: hook}.items()))
         self._gate.register(hook)
         bindings: tuple[QueuedBinding, ...] = (*hook.config.schedules, *hook.config.kubernetes)
         for queue in {binding.queue for binding in bindings}:
@@ -195,8 +195,8 @@ class Engine:
 
     def open(self, queue: str, run_module: RunModule | None = None) -> None:
         """Make sure that there is a queue of this name. `run_module` carries out the tasks of modules in it."""
-        rules = self._rules.get(queue, ONE_BY_ONE)
-        self._queues.open(queue, partial(self._runs.run, self, run_module), self._background, rules)
+        run = partial(self._runs.run, self, run_module)
+        self._queues.open(queue, run, self._background, self._rules.of(queue))
 
     async def close(self, queue: str) -> None:
         """Remove a queue that nothing uses any more: what waits in it is dropped at once, what runs is waited for."""

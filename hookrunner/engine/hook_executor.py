@@ -174,10 +174,6 @@ class HookExecutor:
         self.deadlines.forget(module)
         self._applier.forget_module(module)
 
-    def retire(self, hook: Hook) -> None:
-        """The hook is removed: end the processes that are kept for it, when they have answered."""
-        self.processes.retire(hook)
-
     async def changes(self) -> AsyncIterator[ValuesChanged]:
         """Every run that changed values; runs until cancelled. For one reader."""
         while True:

@@ -20,7 +20,7 @@ from hookrunner.engine.merging import compactable, latest, mergeable
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ONE_BY_ONE, QueueRules
 from hookrunner.model.events import Obstacle
-from hookrunner.model.lanes import Lanes, lanes_in_use, subject_of
+from hookrunner.model.lanes import Lanes, subject_of
 from hookrunner.model.tasks import (
     Done,
     Dropped,
@@ -224,7 +224,7 @@ class Queue:
         return choice
 
     def _first(self, now: float) -> Task | Idle:
-        closed = lanes_in_use(self._lanes, self._running)
+        closed = self._lanes.in_use(self._running)
         dues = [task.due for task in self._repetitions.values() if task.due > now]
         for task in self._waiting(now):
             lanes = self._lanes.of(task.order)
@@ -265,7 +265,7 @@ class Queue:
         order, followers = task.order, list[Task]()
         if not isinstance(order, HookRun):
             return
-        closed, lanes = lanes_in_use(self._lanes, self._running), self._lanes.of(order)
+        closed, lanes = self._lanes.in_use(self._running), self._lanes.of(order)
         behind = False
         for other in self._waiting(self._clock()):
             others = self._lanes.of(other.order)

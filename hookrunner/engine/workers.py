@@ -211,7 +211,7 @@ class QueueRuns:
 
     def retire(self, hook: Hook) -> None:
         """The hook is removed: nothing of it is kept."""
-        self._executor.retire(hook)
+        self._executor.processes.retire(hook)
 
     async def _run_hook(self, hook: Hook, order: HookRun, queue: Queue, task: Task) -> Outcome:
         outcome = await self._run(hook, order, task) if order.contexts else self._skip_silent_synchronization(order)

@@ -5,7 +5,6 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Protocol
 
 import orjson
@@ -69,12 +68,11 @@ class FileCarrier:
 
 
 def command(settings: HooksSettings, run: Run, files: Workspace) -> Command:
-    """The hook without arguments. Its working directory is its own directory; for a global hook and one of a module,
-    the directory where the program runs."""
+    """The hook without arguments."""
     hook = run.hook
     return Command(
         argv=(*hook.prefix, str(hook.path)),
-        cwd=Path() if hook.module else hook.path.parent,
+        cwd=hook.directory,
         env=files.environment({**settings.environ, **hook.environ}),
         fork=fork_terms(settings, files.environment({})) if hook.is_python and hook.config.settings.fork else None,
         timeout=run.timeout,

@@ -264,6 +264,11 @@ class Hook:
         """The unit that it comes and goes with; empty for a plain or a global hook."""
         return "" if self.module == GLOBAL else self.module
 
+    @property
+    def directory(self) -> Path:
+        """Where it runs: its own directory; for a global hook and one of a module, where the program runs."""
+        return Path() if self.module else self.path.parent
+
     def asked_only(self, kinds: Collection[ReviewKind]) -> "Hook":
         """The same hook, for reviews of these kinds only."""
         return replace(self, config=self.config.asked_only(kinds))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hookrunner.errors import BadHookConfig
-from hookrunner.model.bindings import Hook, QueueRules
+from hookrunner.model.bindings import ONE_BY_ONE, Hook, QueueRules
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.tasks import HookRun, Lane, Order, Task
 
@@ -31,21 +31,32 @@ class Lanes:
             return order.lanes
         return frozenset(lane_of(order, context, self.rules.order_by == "namespace") for context in order.contexts)
 
+    def in_use(self, running: Iterable[Task]) -> set[Lane]:
+        """The lanes of what runs."""
+        return {lane for task in running for lane in self.of(task.order)}
+
     def needs_all(self, order: Order) -> bool:
         """Does it run only while nothing else of the queue does?"""
         return not (isinstance(order, HookRun) and not is_about_many(order))
 
 
-def agreed_rules(hooks: Iterable[Hook]) -> dict[str, QueueRules]:
-    """The rules that hooks state for queues, by their names. Raises BadHookConfig if two state different ones."""
-    stated: dict[str, tuple[Hook, QueueRules]] = {}
-    for hook in hooks:
+class AgreedRules:
+    """The rules that hooks state for queues, by the queues' names."""
+
+    def __init__(self) -> None:
+        self._stated: dict[str, tuple[str, QueueRules]] = {}
+
+    def add(self, hook: Hook) -> None:
+        """Take in what a hook states. Raises BadHookConfig if another one states something else."""
         for name, rules in hook.config.settings.queues.items():
-            first, known = stated.setdefault(name, (hook, rules))
+            first, known = self._stated.setdefault(name, (hook.name, rules))
             if known != rules:
-                problem = f"settings.queues.{name} is {rules}, and {known} in {first.name}; state the same in both"
+                problem = f"settings.queues.{name} is {rules}, and {known} in {first}; state the same in both"
                 raise BadHookConfig(hook.name, [problem])
-    return {name: rules for name, (_, rules) in stated.items()}
+
+    def of(self, queue: str) -> QueueRules:
+        """Those of a queue."""
+        return self._stated[queue][1] if queue in self._stated else ONE_BY_ONE
 
 
 def is_about_many(order: HookRun) -> bool:
@@ -58,11 +69,6 @@ def subject_of(order: HookRun) -> frozenset[Lane]:
     if is_about_many(order):
         return order.lanes
     return frozenset(lane_of(order, context) for context in order.contexts)
-
-
-def lanes_in_use(lanes: Lanes, running: Iterable[Task]) -> set[Lane]:
-    """The lanes of what runs."""
-    return {lane for task in running for lane in lanes.of(task.order)}
 
 
 def lane_of(order: HookRun, context: Context, whole_namespace: bool = False) -> Lane:

@@ -239,9 +239,9 @@ class Task:
 
     `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of
     other lanes need not wait for it meanwhile. `is_rate_limited` says that it waits for its hook's rate limit,
-    `is_repetition` that its hook has asked for it, at `due`.
-    `waits_for` is what it misses: a snapshot, or values. `previous_attempt` are the
-    object operations of the attempt before; `progress` is what the hook reports of the present one.
+    `is_repetition` that its hook has asked for it, at `due`. `waits_for` is what it misses: a snapshot, or values.
+    `previous_attempt` are the object operations of the attempt before; `progress` is what the hook reports of the
+    present one.
     """
 
     order: Order
@@ -309,7 +309,7 @@ def _hook(order: HookRun | EnableKubernetesBindings | EnableScheduleBindings | F
 @dataclass(frozen=True, slots=True)
 class Done:
     """The task is finished; `followers` go to the head of its queue, in this order. `again_after` are the seconds after
-    which the same run is to be repeated, None for never."""
+    which the same run is repeated, None for never."""
 
     followers: tuple[Order, ...] = ()
     again_after: float | None = None

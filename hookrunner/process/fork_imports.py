@@ -62,12 +62,11 @@ class ImportRecord:
         if self._shown == names:
             return
         self.show_all()
-        kept = {
-            name for name, module in sys.modules.items() if _is_alias(name, module) and name.rpartition(".")[0] in names
-        }
-        for name in [name for name in sys.modules if name not in names | kept]:
-            module = sys.modules.pop(name)
+        for name, module in list(sys.modules.items()):
             parent, _, child = name.rpartition(".")
+            if name in names or (parent in names and _is_alias(name, module)):
+                continue
+            del sys.modules[name]
             owner = sys.modules.get(parent) if parent in names else None
             if owner is not None and vars(owner).get(child) is module:
                 delattr(owner, child)

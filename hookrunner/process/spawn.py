@@ -15,11 +15,14 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from hookrunner import safe_files
 from hookrunner.errors import HookFailed
 from hookrunner.process.child import Command, Spawned
+
+FileFingerprint: TypeAlias = tuple[int, int, int, int]
+"""Device, inode, time of the last change and size of a file."""
 
 _BUSY_TRIES = 20
 _BUSY_PAUSE = 0.05  # seconds between them: the writer of the file has a second to end
@@ -170,6 +173,15 @@ def _advice(command: Command, error: OSError) -> str:
             return f"{error.strerror}; raise the limit of open files (ulimit -n)"
         case _:
             return str(error.strerror or error)
+
+
+def fingerprint(path: Path) -> FileFingerprint | None:
+    """What changes when the file does; None if it is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def why_not_startable(path: Path) -> str:

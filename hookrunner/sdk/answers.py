@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
-from .config import nearest
+from .config import nearest, to_kind
 
 JSON = Any
 Path = Union[str, Sequence[str]]  # noqa: UP007  # Python 3.9
@@ -42,9 +42,7 @@ class After:
 
 def ref(kind: str, name: str, namespace: str = "") -> dict[str, JSON]:
     """What stands for an object of a kind (`apps/v1/Deployment`, or `Deployment`) where only its name is known."""
-    version, _, last = kind.rpartition("/")
-    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return {**({"apiVersion": version} if version else {}), "kind": last, "metadata": metadata}
+    return {**to_kind(kind), "metadata": {"name": name, **({"namespace": namespace} if namespace else {})}}
 
 
 class Cluster:
@@ -160,7 +158,7 @@ class Values:
                 break
             node = node[key]
         node[keys[-1]] = value
-        self.patch.append({"op": "add", "path": _pointer(keys), "value": value})
+        self.patch.append({"op": "add", "path": pointer_of(keys), "value": value})
 
     def remove(self, path: Path) -> None:
         """Take a value away; nothing happens if it is not there."""
@@ -168,11 +166,11 @@ class Values:
         holder = self.get(way) if way else self.all
         if isinstance(holder, dict) and last in holder:
             del holder[last]
-            self.patch.append({"op": "remove", "path": _pointer([*way, last])})
+            self.patch.append({"op": "remove", "path": pointer_of([*way, last])})
 
     def test(self, path: Path, value: JSON) -> None:
         """Let the run fail unless this value is there when the changes are made."""
-        self.patch.append({"op": "test", "path": _pointer(_keys(path)), "value": value})
+        self.patch.append({"op": "test", "path": pointer_of(_keys(path)), "value": value})
 
 
 class Conditions:
@@ -198,6 +196,6 @@ def _keys(path: Path) -> list[str]:
     return path.split(".") if isinstance(path, str) else list(path)
 
 
-def _pointer(keys: Sequence[str]) -> str:
-    """As RFC 6901 has it."""
+def pointer_of(keys: Sequence[str]) -> str:
+    """The path to a value, as RFC 6901 has it."""
     return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)

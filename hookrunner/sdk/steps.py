@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from .answers import Deny, HookFailed
+from .answers import Deny, HookFailed, pointer_of
 from .subjects import Event, Review
 from .tasks import Handler, Task
 
@@ -104,7 +104,7 @@ def _difference(before: JSON, after: JSON, path: str) -> Iterator[dict[str, JSON
 
 def _difference_of_objects(before: dict[str, JSON], after: dict[str, JSON], path: str) -> Iterator[dict[str, JSON]]:
     for key in [*before, *(key for key in after if key not in before)]:
-        inner = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
+        inner = path + pointer_of([key])
         if key not in after:
             yield {"op": "remove", "path": inner}
         elif key not in before:

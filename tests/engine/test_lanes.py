@@ -8,7 +8,7 @@ from hookrunner.errors import BadHookConfig
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType, Hook, HookConfig, HookSettings, QueueRules
 from hookrunner.model.contexts import Context, ContextType
-from hookrunner.model.lanes import agreed_rules
+from hookrunner.model.lanes import AgreedRules
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import Done, Failed, HookRun, Order, Task
 from tests.fakes.gates import FakeGate
@@ -202,7 +202,10 @@ def test_hooks_that_state_different_rules_for_a_queue_are_refused_by_name() -> N
         settings = HookSettings(queues={"q": QueueRules(concurrency, "object")})
         return Hook(name, None, HookConfig("v1", settings=settings))  # type: ignore[arg-type]
 
-    assert agreed_rules([hook("a", 2), hook("b", 2)]) == {"q": QueueRules(2, "object")}
+    rules = AgreedRules()
+    rules.add(hook("a", 2))
+    rules.add(hook("c", 2))
+    assert rules.of("q") == QueueRules(2, "object")
     with pytest.raises(BadHookConfig, match=r"settings.queues.q is .concurrency: 3, .*2.* in a;") as error:
-        agreed_rules([hook("a", 2), hook("b", 3)])
+        rules.add(hook("b", 3))
     assert error.value.hook == "b"

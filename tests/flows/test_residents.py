@@ -1,4 +1,4 @@
-"""Resident hooks under a running program: they serve, they end with it, and whoever is killed, nothing is lost.
+"""Resident hooks under a running program: they serve, they end with it, and whichever side is killed, nothing is lost.
 
 Level: sandbox."""
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from hookrunner import log
 from hookrunner.cloud.answers import CloudCapabilities, ProviderError
 from hookrunner.cloud.provider.provider_calls import ProviderCalls
-from hookrunner.cloud.provider.provider_program import FileFingerprint, ProviderProgram
+from hookrunner.cloud.provider.provider_program import ProviderProgram
 from hookrunner.cloud.provider.verbs import CAPABILITIES
+from hookrunner.process.spawn import FileFingerprint
 from hookrunner.waits import Pauses
 
 _log = log.get(__name__)

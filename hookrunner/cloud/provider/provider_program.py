@@ -4,17 +4,15 @@ Its environment is an allow-list: no token, no kubeconfig, none of our settings.
 that `--cloud-env` names; those are masked in all that it prints and answers.
 """
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from hookrunner import redaction, safe_files
 from hookrunner.errors import StartRefused
 from hookrunner.process.child import Command
-from hookrunner.process.spawn import why_not_startable
+from hookrunner.process.spawn import FileFingerprint, fingerprint, why_not_startable
 from hookrunner.settings import Settings
 from hookrunner.settings.cloud import CloudSettings
 
@@ -29,8 +27,6 @@ _LONG = 16
 """Characters of a secret that is masked wherever it stands. A shorter one may be a part of an unrelated word."""
 ALLOWED = (*_PASSED, *_PASSED_IN_BOTH_CASES, *map(str.lower, _PASSED_IN_BOTH_CASES))
 """The variables that a provider gets as far as they are set."""
-FileFingerprint: TypeAlias = tuple[int, int, int, int]
-"""Device, inode, time of the last change and size of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +56,7 @@ class ProviderProgram:
 
     def fingerprint(self) -> FileFingerprint | None:
         """What changes when the file does; None if it is not there."""
-        try:
-            found = os.stat(self.executable)
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+        return fingerprint(self.executable)
 
 
 def provider_command(

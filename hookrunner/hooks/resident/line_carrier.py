@@ -167,7 +167,7 @@ def _command(settings: HooksSettings, hook: Hook) -> Command:
     channels = {"HOOKRUNNER_REQUESTS": "/dev/fd/3", "HOOKRUNNER_ANSWERS": "/dev/fd/4"}
     return Command(
         argv=(*hook.prefix, str(hook.path), "--resident"),
-        cwd=Path() if hook.module else hook.path.parent,
+        cwd=hook.directory,
         env={**settings.environ, **hook.environ, **channels},
         keep_stderr=0,
         kill_after=KILL_AFTER,

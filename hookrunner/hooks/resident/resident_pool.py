@@ -11,19 +11,18 @@ again after 1 s, doubled up to 30 s until one answers a run.
 """
 
 import asyncio
-import os
 import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextvars import Context
-from pathlib import Path
 
 from hookrunner import log
 from hookrunner.errors import HookFailed
 from hookrunner.hooks.resident.resident_process import ResidentProcess
 from hookrunner.model.bindings import Hook, Resident
 from hookrunner.model.status import ResidentDump
+from hookrunner.process.spawn import fingerprint
 from hookrunner.waits import Notifier, Pauses
 
 RESTARTS = Pauses(1.0, 30.0)
@@ -58,14 +57,14 @@ class ResidentPool:
         self._trouble: HookFailed | None = None
         self._changed = Notifier()
         self._watchers = set[asyncio.Task[None]]()
-        self._file = _fingerprint(hook.path)
+        self._file = fingerprint(hook.path)
         self._last_used = time.monotonic()
         self._idle_timer: asyncio.TimerHandle | None = None
         self._is_closed = self._is_retired = False
 
     async def claim(self) -> ResidentProcess:
         """A process with a free place, which is taken. Raises HookFailed if none can be started."""
-        if _fingerprint(self.hook.path) != self._file:
+        if fingerprint(self.hook.path) != self._file:
             self._replace_all("file")
         self._waiting += 1
         try:
@@ -161,7 +160,7 @@ class ResidentPool:
         try:
             if pause := self._pauses.after(self._failures):
                 await asyncio.sleep(pause)
-            self._file = _fingerprint(self.hook.path)
+            self._file = fingerprint(self.hook.path)
             process = await self._start()
             process.most_runs = self._settings.max_runs * random.uniform(1 - _SPREAD, 1 + _SPREAD)  # noqa: S311
         except HookFailed as error:
@@ -241,12 +240,3 @@ class ResidentPool:
         elif self._processes:
             self._replace_all("")
             self._settle_old()
-
-
-def _fingerprint(path: Path) -> tuple[int, int, int] | None:
-    """What changes when the file does."""
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return None
-    return stat.st_ino, stat.st_mtime_ns, stat.st_size
