@@ -16,6 +16,7 @@ from hookrunner.errors import BadInput, HookrunnerError
 from hookrunner.linting.addon_instances import default_instance, example_instance
 from hookrunner.model.addons import Addon
 from hookrunner.model.modules import Module
+from hookrunner.model.releases import NEVER_PRUNED
 from hookrunner.model.rights import ANY, READS, Right
 from hookrunner.modules.offline import Offline, stock_capabilities
 from hookrunner.packages.channels import is_kubernetes_in
@@ -31,6 +32,8 @@ INSTANCE = ANY
 _OTHER = "hookrunner-rbac-other"
 """A name and a namespace that no package has in its objects."""
 _MINORS = range(20, 100)
+_KEPT_KINDS = NEVER_PRUNED - {("", "Namespace")}
+"""Of an instance, which deletes a namespace that nothing else uses."""
 
 _Identity: TypeAlias = tuple[str, str, str, str]
 """apiVersion, kind, namespace and name of an object."""
@@ -64,7 +67,7 @@ async def addon_rights(addon: Addon, bench: AddonBench, kinds: KindNames) -> lis
     """The rights for the releases of an addon's instances, in all versions that are offered. Those in the namespaces of
     instances have the namespace `INSTANCE`. Raises BadInput, PackageError."""
     source, builder = bench.source_of(addon), _Builder(bench, _instances(addon))
-    release = Release(f"addon {addon.name}", INSTANCE)
+    release = Release(f"addon {addon.name}", INSTANCE, _KEPT_KINDS)
     rights = list(release.needs("what it requires", _required_rights(addon, kinds)))
     kinds.learn(obj for request in builder.requests for obj in request.cluster if obj["kind"] == CRD)
     for version in await source.list_versions(addon.component):

@@ -17,12 +17,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hookrunner.model.rights import ANY, Reason, Right
-from hookrunner.releases.manifest_objects import CRD
+from hookrunner.releases.manifest_objects import CRD, RECREATE, is_marked, must_stay
 from hookrunner.rights.hook_rights import WATCH
 from hookrunner.rights.kind_names import KindNames
 from kubetypes.json_values import JSON
 
-_BY_NAME = ("get", "patch", "delete")
+APPLIED = "Helm hooks, whose first apply creates them"
+"""The API server asks for `create` then, though the request is a `patch`."""
+DELAYED = "the end of Helm hooks, where finalizers delay it"
+
+_ENDING = frozenset({("batch", "Job"), ("", "Pod")})
 _RBAC = "rbac.authorization.k8s.io"
 _PLURALS = {"Role": "roles", "ClusterRole": "clusterroles"}
 _WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
@@ -30,10 +34,12 @@ _WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Who has it, and the namespace of objects that name none. `created` are the namespaces that it creates."""
+    """Who has it, and the namespace of objects that name none. Objects of `kept_kinds` (API group, kind) are never
+    deleted with it. `created` are the namespaces that it creates."""
 
     who: str
     namespace: str
+    kept_kinds: frozenset[tuple[str, str]] = frozenset()
     created: frozenset[str] = frozenset()
 
     def place_of(self, obj: JSON) -> str:
@@ -60,21 +66,40 @@ def release_rights(
     for obj in objects:
         yield from release.needs("objects of its release", _written(obj, release, kinds))
         yield from release.needs("drift of its objects", [_watched(obj, kinds)])
-    for obj in helm_hooks:  # their end is waited for by name
-        written = _written(obj, release, kinds)
-        waited = (replace(right, verbs=(*right.verbs, *WATCH)) if right.names else right for right in written)
-        yield from release.needs("Helm hooks", waited)
+    for obj in helm_hooks:
+        yield from _hook_rights(obj, release, kinds)
     yield from granted_rights((*objects, *helm_hooks), release)
 
 
 def _written(obj: JSON, release: Release, kinds: KindNames) -> Iterator[Right]:
     """What an object needs by its name, and what it needs before it exists."""
+    named = _named(obj, release, kinds, "get", "patch")
+    is_kept = must_stay(obj["metadata"]) or (named.groups[0], obj["kind"]) in release.kept_kinds
+    yield named if is_kept and not _may_be_recreated(obj) else replace(named, verbs=(*named.verbs, "delete"))
+    yield replace(named, verbs=("create",), names=())
+
+
+def _named(obj: JSON, release: Release, kinds: KindNames, *verbs: str) -> Right:
     resource = kinds.of_object(obj)
     place = release.place_of(obj) if resource.namespaced else ""
     name = obj["metadata"].get("name", ANY)
-    named = Right((resource.group,), (resource.plural,), _BY_NAME, () if name == ANY else (name,), place)
-    yield named
-    yield replace(named, verbs=("create",), names=())
+    return Right((resource.group,), (resource.plural,), verbs, () if name == ANY else (name,), place)
+
+
+def _may_be_recreated(obj: JSON) -> bool:
+    """Is it deleted to be created again when an immutable field changes? Jobs are in addons."""
+    return is_marked(obj["metadata"], RECREATE) or obj["kind"] == "Job"
+
+
+def _hook_rights(obj: JSON, release: Release, kinds: KindNames) -> Iterator[Right]:
+    """A Helm hook is applied without being read; its end is awaited by its name. A definition is never deleted."""
+    patched = _named(obj, release, kinds, "patch")
+    yield from release.needs("Helm hooks", [patched])
+    yield from release.needs(APPLIED, [replace(patched, verbs=("create",), names=())])
+    if obj["kind"] != CRD:
+        ends = (patched.groups[0], obj["kind"]) in _ENDING
+        yield from release.needs("Helm hooks", [replace(patched, verbs=("delete",))])
+        yield from release.needs("the end of Helm hooks" if ends else DELAYED, [replace(patched, verbs=WATCH)])
 
 
 def _watched(obj: JSON, kinds: KindNames) -> Right:

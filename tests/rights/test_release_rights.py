@@ -1,10 +1,11 @@
 """The rights for the objects of releases. Level: pure."""
 
+from dataclasses import replace
 from typing import Any
 
 from hookrunner.model.rights import AccessRequest, Reason, Right, merge
 from hookrunner.rights.kind_names import KindNames
-from hookrunner.rights.release_rights import Release, health_rights, release_rights
+from hookrunner.rights.release_rights import DELAYED, Release, health_rights, release_rights
 from kubetypes.json_values import JSON
 from tests.tables import each
 
@@ -66,9 +67,42 @@ def test_a_kind_that_the_release_defines_is_known() -> None:
 def test_the_end_of_a_helm_hook_is_awaited_by_its_name() -> None:
     rights = merge(needed(helm_hooks=(obj("Job", "once", "batch/v1"),)))
     assert [(right.verbs, right.names) for right in rights] == [
-        (("get", "list", "watch", "patch", "delete"), ("once",)),
+        (("list", "watch", "patch", "delete"), ("once",)),
         (("create",), ()),
     ]
+
+
+def test_a_helm_hook_whose_name_is_unknown_is_awaited_too() -> None:
+    (right,) = merge(needed(helm_hooks=(obj("Job", "*", "batch/v1"),)))
+    assert (right.verbs, right.names) == (("list", "watch", "create", "patch", "delete"), ())
+
+
+def test_only_jobs_and_pods_among_helm_hooks_end_by_themselves() -> None:
+    rights = needed(helm_hooks=(obj("Event", "kept"), obj("Pod", "check")))
+    awaited = {right.resources[0]: right.needs[0].why for right in rights if "watch" in right.verbs}
+    assert awaited == {"events": DELAYED, "pods": "the end of Helm hooks"}
+
+
+def test_a_definition_among_helm_hooks_is_never_deleted() -> None:
+    rights = merge(needed(helm_hooks=(obj("CustomResourceDefinition", "a", "apiextensions.k8s.io/v1"),)))
+    assert [right.verbs for right in rights] == [("patch",), ("create",)]
+
+
+def test_what_stays_is_not_deleted_unless_it_may_be_recreated() -> None:
+    def annotated(name: str, **annotations: str) -> JSON:
+        found = obj("ConfigMap", name)
+        return found | {"metadata": found["metadata"] | {"annotations": annotations}}
+
+    keep = {"helm.sh/resource-policy": "keep"}
+    rights = needed(annotated("stays", **keep), annotated("renewed", **keep, **{"hookrunner.io/recreate": "true"}))
+    deleted = [right.names for right in rights if "delete" in right.verbs]
+    assert deleted == [("renewed",)]
+
+
+def test_kinds_that_are_kept_are_not_deleted() -> None:
+    release = replace(WEB, kept_kinds=frozenset({("", "PersistentVolumeClaim")}))
+    rights = release_rights([obj("PersistentVolumeClaim", "data"), obj("Secret", "a")], release, KindNames())
+    assert [right.names for right in rights if "delete" in right.verbs] == [("a",)]
 
 
 def test_a_role_needs_its_own_rules_where_they_count() -> None:
