@@ -12,6 +12,7 @@ desire the same, so any of them may repair. A process that desires something els
 release, which is about to end, cannot undo what the new one has registered.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -136,9 +137,10 @@ async def take_step(
 
 async def read_registration(client: Client, registration: Registration) -> JSON:
     """The object of a registration, None if it does not exist. Raises KubeError; a `Denied` says which rights are
-    needed."""
+    needed. One that no hook declares is read only to remove it: without the right to, we have not registered it."""
     try:
-        return await read_live(client, registration.resource, registration.name)
+        with _tolerant(not registration.digest):
+            return await read_live(client, registration.resource, registration.name)
     except Denied as error:
         raise _explained(registration, "list", error) from error
 
@@ -166,12 +168,17 @@ def _stamped(registration: Registration, wanted: JSON, claim: Claim) -> JSON:
 async def _write(client: Client, registration: Registration, write: WriteStep, existing: JSON) -> Step:
     """Carry out a step; the step that was taken instead if a right is missing."""
     try:
-        await _send(client, registration, write)
+        with _tolerant(write.method == "DELETE"):
+            await _send(client, registration, write)
     except Denied as error:
         if write.method == "DELETE" and refusals.is_forbidden(error):
             return await _empty(client, registration, existing)
         raise _explained(registration, _VERBS[write.method], error) from error
     return write
+
+
+def _tolerant(does_without: bool) -> AbstractContextManager[None]:
+    return tolerated_refusals() if does_without else nullcontext()
 
 
 async def _empty(client: Client, registration: Registration, existing: JSON) -> Step:

@@ -13,7 +13,7 @@ from hookrunner.model.addons import Addon
 from hookrunner.model.bindings import Hook
 from hookrunner.model.rights import READS, Reason, Right
 from hookrunner.rights.hook_rights import WATCH
-from hookrunner.settings import Settings
+from hookrunner.settings import CertificateSource, Settings
 from kubetypes.json_values import JSON
 
 _CRDS = ("apiextensions.k8s.io",), ("customresourcedefinitions",)
@@ -88,21 +88,25 @@ def _addon_rights(addons: Iterable[Addon]) -> Iterator[Right]:
 
 
 def _webhook_rights(settings: Settings, namespace: str, hooks: Sequence[Hook]) -> Iterator[Right]:
+    """A port that is named is open, with a certificate, also while no hook needs it."""
     reviews = {review for hook in hooks for review in hook.config.reviews}
-    if not reviews:
-        return
-    yield from _configuration_rights(settings.validating.configuration, hooks)
+    if reviews:
+        yield from _configuration_rights(settings.validating.configuration, hooks)
     crds = tuple(dict.fromkeys(binding.crd for hook in hooks for binding in hook.config.conversions))
     if crds:
         yield Right(*_CRDS, WATCH, needs=_need("conversions that no hook declares any more"))
-        yield Right(*_CRDS, (*READS, "update"), crds, needs=_need("conversions by hooks"))
-    certificates = settings.webhooks.certs
+        yield Right(*_CRDS, (*WATCH, "update"), crds, needs=_need("conversions by hooks"))
+    if reviews or settings.webhooks.port is not None:
+        yield from _certificate_rights(settings.webhooks.certs, namespace)
+
+
+def _certificate_rights(certificates: CertificateSource, namespace: str) -> Iterator[Right]:
+    secret, need = certificates.secret, _need("certificates of webhooks")
+    own = certificates.kind not in ("files", "secret")
     if certificates.kind != "files":
-        secret, need = certificates.secret, _need("certificates of webhooks")
-        own = certificates.kind != "secret"
         yield Right(("",), ("secrets",), (*READS, *(["update"] if own else [])), (secret,), namespace, needs=need)
-        if own:
-            yield Right(("",), ("secrets",), ("create",), (), namespace, needs=need)
+    if own:
+        yield Right(("",), ("secrets",), ("create",), (), namespace, needs=need)
 
 
 def _configuration_rights(name: str, hooks: Sequence[Hook]) -> Iterator[Right]:
@@ -111,7 +115,7 @@ def _configuration_rights(name: str, hooks: Sequence[Hook]) -> Iterator[Right]:
         "validatingwebhookconfigurations": any(hook.config.validating for hook in hooks),
         "mutatingwebhookconfigurations": any(hook.config.mutating for hook in hooks),
     }
-    yield Right(_CONFIGURATIONS, tuple(plurals), (*READS, "update", "delete"), (name,), needs=_need("webhooks"))
+    yield Right(_CONFIGURATIONS, tuple(plurals), (*WATCH, "update", "delete"), (name,), needs=_need("webhooks"))
     if created := tuple(plural for plural, declared in plurals.items() if declared):
         yield Right(_CONFIGURATIONS, created, ("create",), needs=_need("webhooks of hooks"))
 

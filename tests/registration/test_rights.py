@@ -48,6 +48,7 @@ async def test_rights_for_one_kind_of_webhooks_are_enough_for_it(
     async with Client(world.credentials, Requests(world.metrics)) as client, world.kept(registrar, client=client):
         await until(lambda: "no right to watch" in capfd.readouterr().err, "the watch that is refused")
         assert registrar.condition() == (True, "")
+        assert world.credentials.lacked.conditions == {}
         assert await has_leftovers(client, no_registrations(world))
     assert "lost" not in capfd.readouterr().err
 
@@ -73,6 +74,7 @@ async def test_without_a_right_to_delete_a_configuration_is_emptied(
     meter.requests.clear()
     await registrar.publish(b"")
     assert meter.writes == []
+    assert world.credentials.lacked.conditions == {}
 
 
 async def test_list_and_update_convert_definitions(world: World, cluster: Cluster, namespace: str) -> None:

@@ -88,11 +88,21 @@ def test_instances_are_written_in_all_namespaces_where_they_are_not_reconciled_t
 def test_reviews_need_their_configurations_and_certificates() -> None:
     found = rights({}, Installation([hook(kubernetesValidating=[{"name": "a.example.com", "rules": RULES}])]))
     assert found == {
-        ("", "validatingwebhookconfigurations", "get list watch update delete", "hookrunner-hooks"),
-        ("", "mutatingwebhookconfigurations", "get list watch update delete", "hookrunner-hooks"),
+        ("", "validatingwebhookconfigurations", "list watch update delete", "hookrunner-hooks"),
+        ("", "mutatingwebhookconfigurations", "list watch update delete", "hookrunner-hooks"),
         ("", "validatingwebhookconfigurations", "create", ""),
         ("ns", "secrets", "get list watch update", "hookrunner-webhook-certs"),
         ("ns", "secrets", "create", ""),
+    }
+
+
+def test_a_port_that_is_named_has_a_certificate_without_any_hook() -> None:
+    assert rights({"webhook-port": "9680"}) == {
+        ("ns", "secrets", "get list watch update", "hookrunner-webhook-certs"),
+        ("ns", "secrets", "create", ""),
+    }
+    assert rights({"webhook-port": "9680", "webhook-certs": "secret:mine"}) == {
+        ("ns", "secrets", "get list watch", "mine")
     }
 
 
@@ -102,7 +112,7 @@ def test_a_conversion_may_change_the_definition_of_its_kind_alone() -> None:
     found = rights({}, Installation([hook(kubernetesCustomResourceConversion=[up])]))
     assert {right for right in found if "definitions" in right[1]} == {
         ("", "customresourcedefinitions", "list watch", ""),
-        ("", "customresourcedefinitions", "get update", "things.example.com"),
+        ("", "customresourcedefinitions", "update", "things.example.com"),
     }
 
 
