@@ -19,7 +19,9 @@ from hookrunner.model.rights import Right, compact
 from hookrunner.modules.offline import Configured
 from hookrunner.packages.source_locations import overrides_of
 from hookrunner.rights.needed_rights import NeededRights, find_needed_rights, read_files
+from hookrunner.rights.release_rights import APPLIED, DELAYED
 from hookrunner.testing.addons.addon_bench import directory_source
+from hookrunner.values.config_sections import parse
 from tests.controlplane.audit import AuditedRequest
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.rights import Account
@@ -41,6 +43,8 @@ TRIED = {
 REASONS = {
     "grants it, and no client may grant what it lacks": "RBAC asks for it when the role is written",
     "binds a role that is not its own": "RBAC asks for it when the binding is written",
+    APPLIED: "RBAC asks for it when an apply finds no object; the request that is logged is a patch",
+    DELAYED: "nothing that is shipped has a Helm hook with a finalizer",
     "owner references of what they install": "the admission plugin OwnerReferencesPermissionEnforcement asks for it",
 }
 """Needs that no request shows, and who asks for them."""
@@ -58,12 +62,13 @@ RARE = {
 """What no life is long enough to need: a verb, or with a resource, or with a name too."""
 
 
-def find_rights(**flags: str) -> NeededRights:
-    """What `hookrunner rbac` finds with these flags, `_` for `-`."""
+def find_rights(configured: Mapping[str, str] = MappingProxyType({}), **flags: str) -> NeededRights:
+    """What `hookrunner rbac` finds with these flags, `_` for `-`; `configured` is the data of the ConfigMap."""
     named = {name.replace("_", "-"): text for name, text in flags.items()}
     loaded = settings.load({"modules-dir": ":", "hooks-dir": ":", **named}, "hookrunner", {})
     with quiet():
-        files = read_files(loaded, Configured(), partial(directory_source, overrides_of(loaded.addons)))
+        given = Configured(parse(configured))
+        files = read_files(loaded, given, partial(directory_source, overrides_of(loaded.addons)))
         return asyncio.run(find_needed_rights(files, NAMESPACE))
 
 

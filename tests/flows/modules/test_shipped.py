@@ -152,6 +152,7 @@ async def _enable(real: World) -> None:
     await real.configure(**flags, ingressNginx=here + harmless, **ANYWHERE)
 
 
+@pytest.mark.nightly  # each alone, with its own rights: test_module_lives.py
 async def test_shipped_modules_are_installed_upgraded_and_removed_on_a_real_control_plane(everything: World) -> None:
     """Installed, upgraded, rolled back, put back, left alone at a restart, purged, turned off."""
     world = everything

@@ -1,0 +1,225 @@
+"""The same life for each shipped module on a real control plane, under exactly the rights of `hookrunner rbac`:
+installed, changed, upgraded, rolled back, robbed of its workload, left alone at a restart, turned off or removed from
+the directory. Its containers never run, since the node is a fake one.
+
+Level: control plane."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hookrunner.cli.debug import ask
+from tests.controlplane.build import find_binaries
+from tests.controlplane.cluster import OwnCluster
+from tests.controlplane.control_plane import ControlPlane
+from tests.controlplane.rights import log_in
+from tests.faults.proxy import Proxy
+from tests.flows.limited_rights import account_of, check_rights, find_rights
+from tests.flows.modules.conftest import on
+from tests.flows.modules.test_shipped import GREETING, GREETINGS, list_by_helm, webhook_flags, workloads
+from tests.flows.modules.world import World
+
+MODULES = Path(__file__).parents[3] / "modules"
+SCHEMA = "openapi/config-values.yaml"
+LABEL = "--crd-extra-labels=heritage=story"
+"""Of every object, so that each is patched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A module by its directory; its section at first, and after the change; its workload, as the end of a path; the
+    tag of its image, which the upgrade changes, and what else that changes in its files."""
+
+    directory: str
+    key: str
+    section: str
+    changed: str
+    workload: str
+    tag: str
+    edits: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The module's."""
+        return self.directory.partition("-")[2]
+
+    @property
+    def path(self) -> str:
+        """Of the workload."""
+        return f"/apis/apps/v1/namespaces/{self.workload}"
+
+
+HARMLESS = "admissionWebhook: {failurePolicy: Ignore, timeoutSeconds: 1}\n"
+INGRESS = Life(
+    "040-ingress-nginx",
+    "ingressNginx",
+    HARMLESS,
+    HARMLESS + "replicas: 3\n",
+    "ingress-nginx/deployments/ingress-nginx-controller",
+    "v1.15.1",
+)
+CLOUD = "060-cloud-controller-manager", "cloudControllerManager"
+CLEAN = "{onDisable: clean, deploy: {mode: deployment, replicas: %d}, provider: {script: '#!/bin/sh'}}"
+"""A control plane's DaemonSet would find no node here for its Job."""
+SAMPLE = Life(
+    "100-hello-world",
+    "helloWorld",
+    "greeting: hello",  # which its hook corrects in the ConfigMap
+    "greeting: Good day",
+    "default/deployments/hello-world",
+    "1.29.0",
+    (
+        ("crds/greetings.yaml", "maxItems: 100", "maxItems: 200"),
+        ("hooks/greetings.sh", "failurePolicy: Ignore", "timeoutSeconds: 5\n  failurePolicy: Ignore"),
+        ("hooks/lifecycle.sh", '"0 * * * *"', '"* * * * * *"'),
+    ),
+)
+LIVES = {
+    "ingress-nginx": INGRESS,
+    "cloud-controller-manager": Life(
+        *CLOUD,
+        "clusterName: one",
+        "clusterName: two",
+        "kube-system/daemonsets/cloud-controller-manager",
+        "0.3.0",
+    ),
+    "cloud-controller-manager with its cleaning": Life(
+        *CLOUD, CLEAN % 2, CLEAN % 3, "kube-system/deployments/cloud-controller-manager", "0.3.0"
+    ),
+    "hello-world": SAMPLE,
+}
+
+
+@pytest.fixture(scope="module")
+def whole_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
+    """One for all lives: the webhook of ingress-nginx is not answered by a fake Pod."""
+    directory = tmp_path_factory.mktemp("whole-cluster")
+    with ControlPlane(find_binaries(), directory, controllers=True, audited=True) as plane:
+        yield OwnCluster(plane, directory)
+
+
+@pytest.fixture(params=LIVES.values(), ids=LIVES)
+def life(request: pytest.FixtureRequest) -> Life:
+    """One module's."""
+    found: Life = request.param
+    return found
+
+
+@pytest.fixture
+async def limited(
+    launcher: tuple[str, ...], whole_cluster: OwnCluster, life: Life, tmp_path: Path
+) -> AsyncIterator[World]:
+    """Hookrunner with a copy of the module and one that is off, since without any nothing is purged; it has the rights
+    that these need and no others."""
+    shutil.copytree(MODULES / life.directory, tmp_path / "modules" / life.directory)
+    given = {life.key: life.section}
+    needed = await asyncio.to_thread(find_rights, given, modules_dir=str(tmp_path / "modules"))
+    name = tmp_path.name.replace("_", "-")
+    account = await asyncio.to_thread(log_in, whole_cluster, tmp_path, account_of(name, needed.all))
+    async with Proxy(whole_cluster.access, tmp_path) as proxy, on(whole_cluster, proxy, "default", tmp_path) as world:
+        world.operator.kubeconfig = proxy.kubeconfig_with(account.token)
+        world.operator.flags += webhook_flags() if life is SAMPLE else ()
+        world.module("010-off", {"module.yaml": "description: Nothing"})
+        await world.configure(**given, **{f"{life.key}Enabled": "true"})
+        yield world
+        assert '"rights"' not in world.operator.get("/readyz?output=json")[1], "no right is missing"
+        await world.delete("hookrunner")
+    check_rights(whole_cluster, account, needed.all)
+
+
+async def test_module_lives(limited: World, life: Life) -> None:
+    world = limited
+    await world.start()
+    await reaches(world, life, 1)
+    assert await asyncio.to_thread(list_by_helm, world) == {life.name: "deployed"}
+    assert life is not SAMPLE or (await workloads(world))["hello-world"]
+    await world.configure(**{life.key: life.changed})
+    await reaches(world, life, 2)
+
+    edit(world, life, (SCHEMA, f"default: {life.tag}", "default: 9.9.9"), *life.edits)
+    world.operator.flags += (LABEL,)
+    await world.again()
+    await reaches(world, life, 3)
+    assert (await image(world, life)).endswith(":9.9.9")
+    await asyncio.to_thread(ask, (world.directory / "debug.socket",), f"/module/{life.name}/rollback?revision=2", {})
+    await reaches(world, life, 4)
+    assert (await image(world, life)).endswith(f":{life.tag}")
+    await workload_comes_back(world, life)
+    if life is SAMPLE:
+        await greetings_and_visits_are_seen(world)
+
+    await world.stop()
+    world.writes()
+    await world.start()
+    assert world.writes() == []
+    await removed(world, life)
+
+
+async def reaches(world: World, life: Life, revision: int) -> None:
+    """Wait until the last revision is this one."""
+
+    async def is_deployed() -> bool:
+        return f"{life.name}.v{revision} deployed" in await world.releases()
+
+    await world.until(is_deployed, True, f"revision {revision}")
+
+
+def edit(world: World, life: Life, *edits: tuple[str, str, str]) -> None:
+    """Replace texts in files of the copied module."""
+    for path, old, new in edits:
+        file = world.directory / "modules" / life.directory / path
+        text = file.read_text()
+        assert old in text, f"{path}: {old}"
+        file.write_text(text.replace(old, new))
+
+
+async def image(world: World, life: Life) -> str:
+    """What the workload is to run."""
+    spec = (await world.ask("GET", life.path, None))["spec"]["template"]["spec"]
+    return str(spec["containers"][0]["image"])
+
+
+async def workload_comes_back(world: World, life: Life) -> None:
+    """Delete it; wait for another one, with Pods that are ready. No node here runs those of a DaemonSet."""
+    before = (await world.ask("GET", life.path, None))["metadata"]["uid"]
+    await world.ask("DELETE", f"{life.path}?propagationPolicy=Background&story=yes", None)
+
+    async def is_back() -> bool:
+        found = await world.ask("GET", life.path, None) or {"metadata": {"uid": before}}
+        is_ready = (
+            found["metadata"]["uid"] == before or found["kind"] == "DaemonSet" or found["status"].get("readyReplicas")
+        )
+        return bool(is_ready) and found["metadata"]["uid"] != before
+
+    await world.until(is_back, True, "the workload")
+
+
+async def greetings_and_visits_are_seen(world: World) -> None:
+    """The sample's hooks answer reviews, convert, and write an object by a schedule: again and again."""
+    await world.ask("POST", GREETINGS.format("default") + "?story=yes", GREETING)
+    await reaches(world, SAMPLE, 5)
+    shown = {"index.html": "Good day", "title.txt": "GOOD DAY", "greetings.txt": "Good day"}
+    await world.becomes("hello-world", **shown)
+    last = (await world.map("hello-world-visits"))["last"]
+
+    async def is_later() -> bool:
+        return (await world.map("hello-world-visits"))["last"] > last
+
+    await world.until(is_later, True, "another visit")
+    edit(world, SAMPLE, ("hooks/lifecycle.sh", '"* * * * * *"', '"0 * * * *"'))
+
+
+async def removed(world: World, life: Life) -> None:
+    """Turn it off, or remove it: its release is removed, its workload too."""
+    if life is INGRESS:
+        world.without(f"modules/{life.directory}")
+        await world.again()
+    else:
+        await world.configure(**{f"{life.key}Enabled": "false"})
+    await world.until(world.releases, [], "the end of the release")
+    assert await world.ask("GET", life.path, None) is None
+    assert await world.ask("GET", "/apis/networking.k8s.io/v1/ingressclasses/nginx", None) is None
