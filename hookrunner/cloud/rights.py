@@ -43,7 +43,7 @@ RIGHTS = (
     CloudRight("", "nodes", ("patch",), "labels, taints and provider IDs of Nodes", frozenset({NODE, LIFECYCLE})),
     CloudRight("", "nodes", ("delete",), "Nodes without a machine", frozenset({LIFECYCLE}), when=_DELETES),
     CloudRight("", "nodes/status", ("patch",), "addresses and conditions of Nodes", frozenset({NODE, ROUTE})),
-    CloudRight("", "services", READS, "Services with load balancers", frozenset({SERVICE})),
+    CloudRight("", "services", ("list", "watch"), "Services with load balancers", frozenset({SERVICE})),
     CloudRight("", "services/status", ("patch",), "addresses and finalizers of Services", frozenset({SERVICE})),
     CloudRight("", "events", ("create", "patch"), "Events"),
     CloudRight(_LEASES, "leases", ("create",), "the lease", when=_ELECTS, in_namespace=True),

@@ -10,7 +10,7 @@ from tests.tables import each
 EVERY_LOOP = {
     "nodes": ["get", "list", "watch", "patch", "delete"],
     "nodes/status": ["patch"],
-    "services": ["get", "list", "watch"],
+    "services": ["list", "watch"],
     "services/status": ["patch"],
     "events": ["create", "patch"],
 }
@@ -43,7 +43,7 @@ def everywhere(flags: dict[str, str]) -> dict[str, list[str]]:
             {"controllers": "service"},
             {
                 "nodes": ["get", "list", "watch"],
-                "services": ["get", "list", "watch"],
+                "services": ["list", "watch"],
                 "services/status": ["patch"],
                 "events": ["create", "patch"],
             },

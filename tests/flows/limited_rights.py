@@ -62,7 +62,7 @@ RARE = {
 """What no life is long enough to need: a verb, or with a resource, or with a name too."""
 
 
-def find_rights(configured: Mapping[str, str] = MappingProxyType({}), **flags: str) -> NeededRights:
+def find_rights(configured: Mapping[str, str] = MappingProxyType({}), /, **flags: str) -> NeededRights:
     """What `hookrunner rbac` finds with these flags, `_` for `-`; `configured` is the data of the ConfigMap."""
     named = {name.replace("_", "-"): text for name, text in flags.items()}
     loaded = settings.load({"modules-dir": ":", "hooks-dir": ":", **named}, "hookrunner", {})

@@ -17,9 +17,9 @@ import pytest
 from tests import launcher
 from tests.cloud.scenarios.documents import SIMCLOUD
 from tests.cloud.scenarios.managers import clean_environment
-from tests.cloud.scenarios.rights import log_in
 from tests.cloud.shipped_module import cleaning_objects
 from tests.controlplane.cluster import OwnCluster
+from tests.controlplane.rights import log_in
 from tests.flows.operator import Operator
 from tests.flows.scripts import hook
 from tests.flows.waiting import until
@@ -88,11 +88,11 @@ class Replicas:
         """Run what the Job of the module runs, as its ServiceAccount with exactly the rights that the module renders:
         as a process, whose mounts are elsewhere. The values are in the module's test."""
         objects = {obj["kind"]: obj for obj in cleaning_objects()}
-        kubeconfig = log_in(self.cluster, self.cloud.parent, [objects[kind] for kind in ACCOUNT])
+        account = log_in(self.cluster, self.cloud.parent, [objects[kind] for kind in ACCOUNT])
         (container,) = objects["Job"]["spec"]["template"]["spec"]["containers"]
         words = [self._outside(word) for word in container["args"]]
         variables = {each["name"]: self._outside(each["value"]) for each in container["env"]}
-        environ = {**clean_environment(), **self.environ, **variables, "KUBECONFIG": str(kubeconfig)}
+        environ = {**clean_environment(), **self.environ, **variables, "KUBECONFIG": str(account.kubeconfig)}
         ended = launcher.run(words, cwd=self.cloud.parent, env=environ)
         assert ended.returncode == 0, ended.stderr
 

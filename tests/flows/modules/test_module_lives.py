@@ -102,7 +102,7 @@ def whole_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnClust
         yield OwnCluster(plane, directory)
 
 
-@pytest.fixture(params=LIVES.values(), ids=LIVES)
+@pytest.fixture(params=list(LIVES.values()), ids=list(LIVES))
 def life(request: pytest.FixtureRequest) -> Life:
     """One module's."""
     found: Life = request.param
