@@ -104,7 +104,7 @@ def _certificate_rights(certificates: CertificateSource, namespace: str) -> Iter
     secret, need = certificates.secret, _need("certificates of webhooks")
     own = certificates.kind not in ("files", "secret")
     if certificates.kind != "files":
-        yield Right(("",), ("secrets",), (*READS, *(["update"] if own else [])), (secret,), namespace, needs=need)
+        yield Right(("",), ("secrets",), (*WATCH, *(["update"] if own else [])), (secret,), namespace, needs=need)
     if own:
         yield Right(("",), ("secrets",), ("create",), (), namespace, needs=need)
 

@@ -55,7 +55,7 @@ RARE = {
     "get customresourcedefinitions": "a definition that an earlier version of hookrunner has created",
     "update customresourcedefinitions": "the same",
     "update customresourcedefinitions/status": "the same, when a version of it is removed",
-    "get secrets": "records, which are read when hookrunner starts again",
+    "get secrets (of core, in default)": "records, which are read when hookrunner starts again",
     "create configmaps (of core, in default)": "values that hooks keep",
     "patch configmaps hookrunner": "values that hooks keep",
 }

@@ -91,18 +91,18 @@ def test_reviews_need_their_configurations_and_certificates() -> None:
         ("", "validatingwebhookconfigurations", "list watch update delete", "hookrunner-hooks"),
         ("", "mutatingwebhookconfigurations", "list watch update delete", "hookrunner-hooks"),
         ("", "validatingwebhookconfigurations", "create", ""),
-        ("ns", "secrets", "get list watch update", "hookrunner-webhook-certs"),
+        ("ns", "secrets", "list watch update", "hookrunner-webhook-certs"),
         ("ns", "secrets", "create", ""),
     }
 
 
 def test_a_port_that_is_named_has_a_certificate_without_any_hook() -> None:
     assert rights({"webhook-port": "9680"}) == {
-        ("ns", "secrets", "get list watch update", "hookrunner-webhook-certs"),
+        ("ns", "secrets", "list watch update", "hookrunner-webhook-certs"),
         ("ns", "secrets", "create", ""),
     }
     assert rights({"webhook-port": "9680", "webhook-certs": "secret:mine"}) == {
-        ("ns", "secrets", "get list watch", "mine")
+        ("ns", "secrets", "list watch", "mine")
     }
 
 
