@@ -29,7 +29,7 @@ from hookrunner.releases.records.record import now
 
 _log = log.get(__name__)
 _FIRST, _AFTER_SUCCESS, _AFTER_FAILURE = "before-hook-creation", "hook-succeeded", "hook-failed"
-_VERBS = ["get", "list", "watch", "create", "delete"]
+_VERBS = ["list", "watch", "create", "delete"]
 _COMPLETE = frozenset({("batch", "Job"), ("", "Pod")})
 
 

@@ -217,8 +217,9 @@ class Releases:
         work = sum(record.work for record in previous.records) + len(desired.rendered.manifest) // JSON_IS_QUICKER
         if noted := await call_by_size(work, _OBJECT_BY_OBJECT, rollout.with_desired_noted, previous, desired):
             # If the cluster serves other kinds than before and the result is the same, nothing is written. An addon's
-            # digest is the whole comparison, so it is always noted.
-            ours = previous.latest if previous.history[-1].head.digest and not desired.addon else None
+            # digest is the whole comparison, so it is always noted, and so is that what was rolled back to is desired.
+            head = previous.history[-1].head
+            ours = previous.latest if head.digest and not head.note and not desired.addon else None
             if ours is None or not json_values.equal(noted.document, ours.document):
                 with naming_release(release):
                     await release.update(noted)

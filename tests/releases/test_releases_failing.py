@@ -102,6 +102,17 @@ async def test_a_failed_upgrade_is_rolled_back_and_not_tried_again(client: Clien
     assert (await started(client).reconcile(wanted("d3", A, B))).head.note == ""
 
 
+async def test_a_rollback_counts_no_longer_when_its_content_is_desired_again(client: Client, world: World) -> None:
+    """As when a user takes back the values that have failed."""
+    good = wanted("d1", A, rollback_on_failure=True)
+    await started(client).reconcile(good)
+    with pytest.raises(ReleaseFailed, match="rolled back to revision 1"):
+        await started(client).reconcile(wanted("d2", A, B, BAD, rollback_on_failure=True))
+    head = (await started(client).reconcile(good)).head
+    assert (head.revision, head.digest, head.note) == (3, "d1", "")
+    assert await world.history() == ["1 superseded", "2 failed", "3 deployed"]
+
+
 async def test_unreachable_server_causes_no_rollback(releases: Releases, world: World) -> None:
     await releases.reconcile(wanted("d1", A))
     away = world.sandbox.faults.add(Fault("refuse", "POST /api/v1/namespaces/default/configmaps"))

@@ -101,9 +101,7 @@ def test_a_port_that_is_named_has_a_certificate_without_any_hook() -> None:
         ("ns", "secrets", "list watch update", "hookrunner-webhook-certs"),
         ("ns", "secrets", "create", ""),
     }
-    assert rights({"webhook-port": "9680", "webhook-certs": "secret:mine"}) == {
-        ("ns", "secrets", "list watch", "mine")
-    }
+    assert rights({"webhook-port": "9680", "webhook-certs": "secret:mine"}) == {("ns", "secrets", "list watch", "mine")}
 
 
 def test_a_conversion_may_change_the_definition_of_its_kind_alone() -> None:

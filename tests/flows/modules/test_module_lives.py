@@ -25,6 +25,7 @@ from tests.flows.modules.world import World
 
 MODULES = Path(__file__).parents[3] / "modules"
 SCHEMA = "openapi/config-values.yaml"
+REFUSED = "resources: {requests: {cpu: 2}, limits: {cpu: 1}}"
 LABEL = "--crd-extra-labels=heritage=story"
 """Of every object, so that each is patched."""
 
@@ -46,6 +47,11 @@ class Life:
     def name(self) -> str:
         """The module's."""
         return self.directory.partition("-")[2]
+
+    @property
+    def has_rollback(self) -> bool:
+        """Is a failed upgrade rolled back?"""
+        return "rollbackOnFailure: true" in (MODULES / self.directory / "module.yaml").read_text()
 
     @property
     def path(self) -> str:
@@ -139,14 +145,18 @@ async def test_module_lives(limited: World, life: Life) -> None:
     assert life is not SAMPLE or (await workloads(world))["hello-world"]
     await world.configure(**{life.key: life.changed})
     await reaches(world, life, 2)
+    if life.has_rollback:
+        await failed_upgrade_is_rolled_back(world, life)
 
+    good = await deployed(world)
     edit(world, life, (SCHEMA, f"default: {life.tag}", "default: 9.9.9"), *life.edits)
     world.operator.flags += (LABEL,)
     await world.again()
-    await reaches(world, life, 3)
+    await reaches(world, life, good + 1)
     assert (await image(world, life)).endswith(":9.9.9")
-    await asyncio.to_thread(ask, (world.directory / "debug.socket",), f"/module/{life.name}/rollback?revision=2", {})
-    await reaches(world, life, 4)
+    back = f"/module/{life.name}/rollback?revision={good}"
+    await asyncio.to_thread(ask, (world.directory / "debug.socket",), back, {})
+    await reaches(world, life, good + 2)
     assert (await image(world, life)).endswith(f":{life.tag}")
     await workload_comes_back(world, life)
     if life is SAMPLE:
@@ -159,13 +169,25 @@ async def test_module_lives(limited: World, life: Life) -> None:
     await removed(world, life)
 
 
+async def deployed(world: World) -> int:
+    """The revision that is deployed, 0 without one."""
+    ends = [line.partition(" ") for line in await world.releases()]
+    return max([int(name.rpartition(".v")[2]) for name, _, status in ends if status == "deployed"], default=0)
+
+
 async def reaches(world: World, life: Life, revision: int) -> None:
-    """Wait until the last revision is this one."""
+    """Wait until this revision is deployed."""
+    await world.until(lambda: deployed(world), revision, f"the revision of {life.name}")
 
-    async def is_deployed() -> bool:
-        return f"{life.name}.v{revision} deployed" in await world.releases()
 
-    await world.until(is_deployed, True, f"revision {revision}")
+async def failed_upgrade_is_rolled_back(world: World, life: Life) -> None:
+    """By values that the API server refuses in the workload."""
+    good = await deployed(world)
+    await world.configure(**{life.key: f"{life.changed}\n{REFUSED}"})
+    await reaches(world, life, good + 2)
+    assert f"{life.name}.v{good + 1} failed" in await world.releases()
+    await world.configure(**{life.key: life.changed})
+    await world.module_is(life.name, ready=True)
 
 
 def edit(world: World, life: Life, *edits: tuple[str, str, str]) -> None:
@@ -201,7 +223,6 @@ async def workload_comes_back(world: World, life: Life) -> None:
 async def greetings_and_visits_are_seen(world: World) -> None:
     """The sample's hooks answer reviews, convert, and write an object by a schedule: again and again."""
     await world.ask("POST", GREETINGS.format("default") + "?story=yes", GREETING)
-    await reaches(world, SAMPLE, 5)
     shown = {"index.html": "Good day", "title.txt": "GOOD DAY", "greetings.txt": "Good day"}
     await world.becomes("hello-world", **shown)
     last = (await world.map("hello-world-visits"))["last"]
