@@ -30,6 +30,7 @@ NAMESPACE = "default"
 
 TRIED = {
     "list secrets": "releases in namespaces that no module.yaml names any more (docs/operations.md)",
+    "list configmaps": "the same, with --helm-driver=configmap",
     "list configmaps default": "records of releases that another --helm-driver has kept",
     "get configmaps default/addon-operator": "a ConfigMap of addon-operator that nothing reads, for a warning",
     "list mutatingwebhookconfigurations.admissionregistration.k8s.io": "registrations that an earlier start left",

@@ -6,9 +6,10 @@ Level: control plane."""
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,8 @@ LABEL = "--crd-extra-labels=heritage=story"
 @dataclass(frozen=True, slots=True)
 class Life:
     """A module by its directory; its section at first, and after the change; its workload, as the end of a path; the
-    tag of its image, which the upgrade changes, and what else that changes in its files."""
+    tag of its image, which the upgrade changes, and what else that changes in its files; flags of hookrunner, with `_`
+    for `-`."""
 
     directory: str
     key: str
@@ -42,6 +44,12 @@ class Life:
     workload: str
     tag: str
     edits: tuple[tuple[str, str, str], ...] = ()
+    flags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def records(self) -> str:
+        """The kind of the release's records."""
+        return f"{self.flags.get('helm_driver', 'secret')}s"
 
     @property
     def name(self) -> str:
@@ -83,6 +91,7 @@ SAMPLE = Life(
         ("hooks/greetings.sh", "failurePolicy: Ignore", "timeoutSeconds: 5\n  failurePolicy: Ignore"),
         ("hooks/lifecycle.sh", '"0 * * * *"', '"* * * * * *"'),
     ),
+    flags={"config_secret": "hidden"},
 )
 LIVES = {
     "ingress-nginx": INGRESS,
@@ -92,6 +101,7 @@ LIVES = {
         "clusterName: two",
         "kube-system/daemonsets/cloud-controller-manager",
         "0.3.0",
+        flags={"helm_driver": "configmap"},
     ),
     "cloud-controller-manager with its cleaning": Life(
         *CLOUD, CLEAN % 2, CLEAN % 3, "kube-system/deployments/cloud-controller-manager", "0.3.0"
@@ -123,17 +133,20 @@ async def limited(
     that these need and no others."""
     shutil.copytree(MODULES / life.directory, tmp_path / "modules" / life.directory)
     given = {life.key: life.section}
-    needed = await asyncio.to_thread(find_rights, given, modules_dir=str(tmp_path / "modules"))
+    needed = await asyncio.to_thread(find_rights, given, modules_dir=str(tmp_path / "modules"), **life.flags)
     name = tmp_path.name.replace("_", "-")
     account = await asyncio.to_thread(log_in, whole_cluster, tmp_path, account_of(name, needed.all))
     async with Proxy(whole_cluster.access, tmp_path) as proxy, on(whole_cluster, proxy, "default", tmp_path) as world:
         world.operator.kubeconfig = proxy.kubeconfig_with(account.token)
+        world.operator.flags += tuple(f"--{name.replace('_', '-')}={text}" for name, text in life.flags.items())
         world.operator.flags += webhook_flags() if life is SAMPLE else ()
+        await world.ask("POST", world.path(resource="secrets"), {"metadata": {"name": "hidden"}})
         world.module("010-off", {"module.yaml": "description: Nothing"})
         await world.configure(**given, **{f"{life.key}Enabled": "true"})
         yield world
         assert '"rights"' not in world.operator.get("/readyz?output=json")[1], "no right is missing"
         await world.delete("hookrunner")
+        await world.delete("hidden", "secrets")
     check_rights(whole_cluster, account, needed.all)
 
 
@@ -141,14 +154,14 @@ async def test_module_lives(limited: World, life: Life) -> None:
     world = limited
     await world.start()
     await reaches(world, life, 1)
-    assert await asyncio.to_thread(list_by_helm, world) == {life.name: "deployed"}
+    assert life.records != "secrets" or await asyncio.to_thread(list_by_helm, world) == {life.name: "deployed"}
     assert life is not SAMPLE or (await workloads(world))["hello-world"]
     await world.configure(**{life.key: life.changed})
     await reaches(world, life, 2)
     if life.has_rollback:
         await failed_upgrade_is_rolled_back(world, life)
 
-    good = await deployed(world)
+    good = await deployed(world, life)
     edit(world, life, (SCHEMA, f"default: {life.tag}", "default: 9.9.9"), *life.edits)
     world.operator.flags += (LABEL,)
     await world.again()
@@ -169,20 +182,20 @@ async def test_module_lives(limited: World, life: Life) -> None:
     await removed(world, life)
 
 
-async def deployed(world: World) -> int:
+async def deployed(world: World, life: Life) -> int:
     """The revision that is deployed, 0 without one."""
-    ends = [line.partition(" ") for line in await world.releases()]
+    ends = [line.partition(" ") for line in await world.releases(life.records)]
     return max([int(name.rpartition(".v")[2]) for name, _, status in ends if status == "deployed"], default=0)
 
 
 async def reaches(world: World, life: Life, revision: int) -> None:
     """Wait until this revision is deployed."""
-    await world.until(lambda: deployed(world), revision, f"the revision of {life.name}")
+    await world.until(lambda: deployed(world, life), revision, f"the revision of {life.name}")
 
 
 async def failed_upgrade_is_rolled_back(world: World, life: Life) -> None:
     """By values that the API server refuses in the workload."""
-    good = await deployed(world)
+    good = await deployed(world, life)
     await world.configure(**{life.key: f"{life.changed}\n{REFUSED}"})
     await reaches(world, life, good + 2)
     assert f"{life.name}.v{good + 1} failed" in await world.releases()
@@ -241,6 +254,14 @@ async def removed(world: World, life: Life) -> None:
         await world.again()
     else:
         await world.configure(**{f"{life.key}Enabled": "false"})
-    await world.until(world.releases, [], "the end of the release")
+    await world.until(lambda: world.releases(life.records), [], "the end of the release")
+    if life is SAMPLE:
+        await world.until(lambda: conversion(world), "None", "the end of the conversions, which is the last thing")
     assert await world.ask("GET", life.path, None) is None
     assert await world.ask("GET", "/apis/networking.k8s.io/v1/ingressclasses/nginx", None) is None
+
+
+async def conversion(world: World) -> Any:
+    """How the API server converts Greetings."""
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/greetings.hello-world.example.com"
+    return (await world.ask("GET", path, None))["spec"]["conversion"]["strategy"]

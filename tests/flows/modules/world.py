@@ -123,10 +123,10 @@ class World:
         except TimeoutError as error:
             raise TimeoutError(f"{error}\n{self.operator.story()}") from None
 
-    async def releases(self) -> list[str]:
-        """`name.vN status` of all records."""
-        items = (await self.ask("GET", self.path(resource="secrets"), None))["items"]
-        labels = [one["metadata"]["labels"] for one in items if one.get("type") == "helm.sh/release.v1"]
+    async def releases(self, resource: str = "secrets") -> list[str]:
+        """`name.vN status` of all records, which are Secrets unless `--helm-driver` says otherwise."""
+        items = (await self.ask("GET", self.path(resource=resource), None))["items"]
+        labels = [labels for one in items if (labels := one["metadata"].get("labels") or {}).get("owner") == "helm"]
         return sorted(f"{one['name']}.v{one['version']} {one['status']}" for one in labels)
 
     def writes(self) -> list[str]:
