@@ -49,8 +49,7 @@ class Children:
 
     async def start(self, command: Command, sink: LineSink, answer: ChunkSink | None = None) -> Child:
         """Start it for `wait`, which must follow. Raises HookFailed if it cannot be started."""
-        if self._stopping.is_set():
-            raise HookFailed(f"{command.argv[0]} was not started: hookrunner is stopping")
+        self._require_time(command)
         child = Child(command, await self._spawn(command), sink, self._patience, answer)
         self._running[child.pid] = child
         if self._stopping.is_set():  # while the file was busy
@@ -98,6 +97,11 @@ class Children:
         if not self.interpreters.is_forking:
             reap_orphans({*self._running, *self.interpreters.pids})
 
+    def _require_time(self, command: Command) -> None:
+        """Raises HookFailed if nothing can be started any more."""
+        if self._stopping.is_set():
+            raise HookFailed(f"{command.argv[0]} was not started: hookrunner is stopping")
+
     async def _spawn(self, command: Command) -> Spawned:
         """Start it, in a child of a prepared interpreter if that can be. Raises HookFailed."""
         if command.fork is None:
@@ -106,6 +110,7 @@ class Children:
         try:
             return await asyncio.shield(forking)
         except NotForked:
+            self._require_time(command)
             return await spawn(command)
         except asyncio.CancelledError:
             forking.add_done_callback(_abandon)

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from hookrunner.errors import HookFailed
 from hookrunner.process.child import Child, Command, Patience, Spawned
+from hookrunner.process.leader import Leader, processes
 from hookrunner.process.output import OutputStream
 from hookrunner.process.python_script import NotForked
 from hookrunner.process.spawn import spawn
@@ -147,6 +148,7 @@ class PreparedInterpreter:
     async def _explain_end(self, answer: Iterable[str]) -> NoReturn:
         """End a process that does not answer. Raises Outdated, or NotForked if another one would not do better."""
         await self.stop()
+        await self._reap_unknown()
         end = self._end.result()
         printed = end.stderr.decode(errors="replace").strip().splitlines()
         for line in answer:
@@ -155,6 +157,15 @@ class PreparedInterpreter:
         if self._has_answered:
             raise Outdated(f"it has ended: {end}")
         raise NotForked(f"its interpreter cannot be prepared: {printed[-1] if printed else end}")
+
+    async def _reap_unknown(self) -> None:
+        """Wait for children that ended before they said who they are. They are our children, too, and no run waits for
+        them; a child that has led a group of its own has also written its id."""
+        for row in processes():
+            if row.group == self.pid and row.parent == os.getpid():
+                unknown = Leader(row.pid)
+                unknown.release()
+                await unknown.ended.wait()
 
 
 async def _read_answer(status: int) -> list[str]:

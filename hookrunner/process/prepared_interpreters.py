@@ -36,6 +36,7 @@ class PreparedInterpreters:
         self.reports: dict[str, str] = {}
         self._idle = idle
         self._slots: dict[object, _Slot] = {}
+        self._is_stopped = False
 
     async def spawn(self, command: Command) -> Spawned:
         """Start a command that is a Python script, as a child of this process. Raises NotForked: nothing was
@@ -67,7 +68,8 @@ class PreparedInterpreters:
         return (((path,), float(size)) for path, size in sizes.items())
 
     async def stop(self) -> None:
-        """End all of them."""
+        """End all of them, and start no other one."""
+        self._is_stopped = True
         for slot in self._slots.values():
             await slot.stop()
 
@@ -77,7 +79,7 @@ class PreparedInterpreters:
         key = (script.interpreter, frozenset(shared.items()))
         slot = self._slots.setdefault(key, _Slot(script.interpreter, shared, self._idle))
         request = _encode(command, script, terms)
-        while True:
+        while not self._is_stopped:
             interpreter = await slot.take()
             try:
                 spawned = await interpreter.fork(script.path, request)
@@ -93,6 +95,7 @@ class PreparedInterpreters:
             reasons = [why for name, why in slot.excluded.items() if f"{name} is not prepared" in note]
             self._report(command, "", "; ".join([note, *reasons]))
             return spawned
+        raise NotForked("hookrunner is stopping")
 
     def _report(self, command: Command, reason: str, note: str = "") -> None:
         report = f"a process of its own: {reason}" if reason else f"a fork of a prepared Python ({note})"

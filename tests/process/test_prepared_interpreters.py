@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hookrunner.errors import HookFailed
 from hookrunner.process import prepared_interpreter
 from hookrunner.process.child import Command, Exit, ForkTerms, Patience
 from hookrunner.process.children import Children
@@ -150,6 +151,33 @@ async def test_a_run_outlives_its_interpreter(children: Children, tmp_path: Path
         os.kill(pid, signal.SIGKILL)
     (tmp_path / "go").write_text("")
     assert (await running).code == 3
+
+
+async def test_a_child_that_is_killed_before_it_has_written_its_id_is_reaped(
+    children: Children, tmp_path: Path
+) -> None:
+    """Its interpreter gets a program that kills each child in its first statement, but for the last one."""
+    hook, deaths = write(tmp_path / "hook", "print('ran')"), tmp_path / "deaths"
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import os\nos.setpgid = lambda *_: os.path.exists({str(deaths)!r}) or"
+        f" (open({str(deaths)!r}, 'w'), os.kill(os.getpid(), 9))"
+    )
+    end = await run(children, hook, PYTHONPATH=str(tmp_path))
+    assert (end.stdout, deaths.exists(), forked(children, hook)) == (b"ran\n", True, True)
+    assert [row for row in processes() if row.parent == os.getpid() and row.state == "Z"] == []
+
+
+async def test_no_interpreter_is_started_after_the_end(tmp_path: Path) -> None:
+    hook, children = write(tmp_path / "hook", "print(1)"), Children(Patience())
+    await run(children, hook)
+    before = {row.pid for row in processes() if row.parent == os.getpid()}
+    running = asyncio.create_task(run(children, hook))
+    while not children.interpreters.is_forking:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    await children.stop(0.0)
+    with pytest.raises(HookFailed, match="hookrunner is stopping"):
+        await running
+    assert {row.pid for row in processes() if row.parent == os.getpid()} < before
 
 
 async def test_timeout_ends_the_group_of_a_fork(children: Children, tmp_path: Path) -> None:
