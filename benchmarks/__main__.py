@@ -5,6 +5,7 @@ import asyncio
 import shlex
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.cloud.clouds import UPSTREAM, UPSTREAM_WITH_TEN
@@ -58,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--peer", metavar="COMMAND", action="append", default=[], help="another operator; repeatable")
     parser.add_argument("--only", metavar="ROWS", action="append", default=[], help=f"{_names()}; repeatable")
     parser.add_argument("--repeat", metavar="N", type=int, default=3, help="rounds, at most (default: 3)")
+    parser.add_argument("--soak", metavar="SECONDS", type=int, help="how long `soak` runs (default: 60)")
     parser.add_argument("--quick", action="store_true", help="a little of everything: shows that it works, no figures")
     parser.add_argument("--kube-config", metavar="FILE", type=Path, help="a running cluster of tests.controlplane")
     parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="text, markdown or json")
@@ -71,7 +73,8 @@ async def _measure(options: argparse.Namespace, kubeconfig: Path) -> Result:
     programs = [Program("hookrunner", tuple(shlex.split(ours))), *beside, *map(_peer, options.peer)]
     with tempfile.TemporaryDirectory(prefix="hookrunner-benchmarks-") as scratch:
         async with connected(kubeconfig) as cluster:
-            bed = Bed(cluster, Path(scratch), QUICK if options.quick else Sizes())
+            sizes = QUICK if options.quick else Sizes()
+            bed = Bed(cluster, Path(scratch), replace(sizes, soak_seconds=options.soak or sizes.soak_seconds))
             chosen = [group for group in SUITES[options.suite] if not options.only or group.name in options.only]
             return await measure(bed, programs, chosen, options.repeat)
 

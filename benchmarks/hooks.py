@@ -1,4 +1,5 @@
-"""The hooks: bash scripts whose first act is to write down the time, so that nothing of the hook is measured.
+"""The hooks: bash scripts whose first act is to write down the time, so that nothing of the hook is measured; and
+resident ones in Python, with the SDK, which do the same.
 
 All runs of one directory append to `$TOLD`; a line is `<epoch seconds> <word>`.
 """
@@ -31,6 +32,42 @@ _COUNT = (
     """echo "$EPOCHREALTIME $(jq '[.[] | select(.type == "Event")] | length' "$BINDING_CONTEXT_PATH")" >> "$TOLD\""""
 )
 
+_IN_PYTHON = """\
+#!/usr/bin/env python3
+import os
+import time
+
+from hookrunner.sdk import Hook
+
+hook = Hook({settings})
+
+
+def tell(word):
+    now = time.time()
+    with open(os.environ["TOLD"], "a") as told:
+        told.write(f"{now} {word}\\n")
+
+
+@hook.{decorator}
+def handle():
+    {act}
+
+
+hook.run()
+"""
+
+_PLAIN_PYTHON = """\
+#!/usr/bin/env python3
+import json
+import os
+import sys
+
+if sys.argv[1:] == ["--config"]:
+    print('{config}')
+else:
+    json.load(open(os.environ["BINDING_CONTEXT_PATH"]))
+"""
+
 
 def writes_its_start(config: dict[str, Any]) -> str:
     """A hook that does nothing but to say when its first line ran."""
@@ -50,6 +87,17 @@ def counts_events(config: dict[str, Any]) -> str:
 def admits(config: dict[str, Any]) -> str:
     """A hook that allows everything and leaves no trace."""
     return _script(config, _ADMIT)
+
+
+def in_python(decorator: str, act: str = 'tell("run")', settings: str = "") -> str:
+    """A resident hook: one function with this decorator, which does what the line says."""
+    filled = _IN_PYTHON.replace("{decorator}", decorator).replace("{act}", act)
+    return filled.replace("{settings}", settings)
+
+
+def does_nothing_in_python(config: dict[str, Any]) -> str:
+    """A hook in Python without the SDK, which leaves no trace."""
+    return _PLAIN_PYTHON.replace("{config}", json.dumps(config))
 
 
 def converts(config: dict[str, Any], version: str) -> str:

@@ -53,7 +53,7 @@ class Line:
 
 
 class Running:
-    """A started program. `began` is the epoch second just before its start."""
+    """A started program. `began` is the epoch second just before its start, `port` is that of its metrics."""
 
     def __init__(
         self, program: Program, directory: Path, kubeconfig: Path, more: Mapping[str, str] = MappingProxyType({})
@@ -62,8 +62,8 @@ class Running:
         self._log = directory / "log"
         self._told = directory / "told"
         self._told.touch()
-        self._port = free_port()
-        environment = {**_environment(directory, kubeconfig, self._port), **more}
+        self.port = free_port()
+        environment = {**_environment(directory, kubeconfig, self.port), **more}
         with self._log.open("wb") as log:
             self.began = time.time()
             self._process = subprocess.Popen(
@@ -106,12 +106,21 @@ class Running:
         """How many processes it has, beside itself."""
         return len(list(proc.descendants(self._process.pid)))
 
+    @property
+    def descriptors(self) -> int:
+        """How many it has open, without its children."""
+        return len(os.listdir(f"/proc/{self._process.pid}/fd"))
+
+    def memory(self) -> Memory:
+        """Its memory now."""
+        return proc.memory(self._process.pid)
+
     async def steady_memory(self) -> Memory:
         """Its memory once that does not change any more, or after a long wait whatever it then is."""
-        seen = [proc.memory(self._process.pid)]
+        seen = [self.memory()]
         while len(seen) < _PATIENCE and not _steady([memory.total for memory in seen[-_STEADY:]]):
             await asyncio.sleep(_SETTLE)
-            seen.append(proc.memory(self._process.pid))
+            seen.append(self.memory())
         return seen[-1]
 
     def forget_peak(self) -> None:
@@ -128,7 +137,7 @@ class Running:
 
     async def metrics(self) -> list[tuple[str, float]]:
         """Its series as it exports them now: name with labels, and value."""
-        async with ClientSession() as session, session.get(f"http://127.0.0.1:{self._port}/metrics") as response:
+        async with ClientSession() as session, session.get(f"http://127.0.0.1:{self.port}/metrics") as response:
             lines = (await response.text()).splitlines()
         return [(name, float(value)) for name, value in (s.rsplit(" ", 1) for s in lines if not s.startswith("#"))]
 

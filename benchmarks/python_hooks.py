@@ -1,4 +1,5 @@
-"""Python hooks: what a run of an unmodified one takes, by each way of starting it, and what thirty idle ones take.
+"""Python hooks: what a run of an unmodified one takes, by each way of starting it, what thirty idle ones take, and how
+many runs a second a process makes that stays.
 
 The hook is `copy-secrets.py` as it shipped before it used any library, with a Secret and 20 namespaces. A run is all of
 it: files, process, answer. It is measured in this process, with the program's own code, beside `bash -c :` started by
@@ -13,11 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+from benchmarks import hooks
 from benchmarks.programs import Program, running
 from benchmarks.scenarios import Bed, Figures
 from hookrunner.hooks.hook_process import HookProcesses
+from hookrunner.hooks.python_path import DIRECTORY
 from hookrunner.hooks.workspace import workspace
-from hookrunner.model.bindings import Hook, HookConfig, HookSettings
+from hookrunner.model.bindings import Hook, HookConfig, HookSettings, Resident
 from hookrunner.model.contexts import Context, ContextType, Entry, Include
 from hookrunner.model.hook_runs import Run
 from hookrunner.model.resources import ObjectKey
@@ -28,6 +31,7 @@ from hookrunner.settings import HooksSettings
 
 HOOK = Path(__file__).with_name("copy-secrets.py")
 _NAMESPACES = 20
+_START = Context("onStartup", ContextType.STARTUP)
 _GROUP = Context(
     "all",
     ContextType.GROUP,
@@ -66,6 +70,7 @@ async def _runs(bed: Bed) -> Figures:
     children = Children(Patience())
     processes = HookProcesses(settings, children)
     forked, own = (HookConfig("v1", settings=HookSettings(fork=fork)) for fork in (True, False))
+    resident = _resident_hook(directory / "resident.py")
 
     async def run(config: HookConfig) -> tuple[float, float]:
         began = time.perf_counter()
@@ -79,10 +84,19 @@ async def _runs(bed: Bed) -> Figures:
             end = await children.run(Command(("/bin/bash", "-c", ":"), directory, settings.environ), _Silence())
         return time.perf_counter() - began, end.user_seconds + end.system_seconds
 
+    async def runs_a_second(count: int) -> float:
+        began = time.perf_counter()
+        for _ in range(count):
+            await processes.carry(Run(resident, [_START], {}), _Silence())
+        return count / (time.perf_counter() - began)
+
     await run(forked)
     samples = [(await run(forked), await run(own), await bash()) for _ in range(bed.sizes.spawns)]
+    await runs_a_second(1)
+    rates = [await runs_a_second(bed.sizes.resident_runs // 10) for _ in range(10)]
+    await processes.close()
     await children.stop(0.0)
-    return _figures(*zip(*samples, strict=True))
+    return _figures(*zip(*samples, strict=True)) | {"resident": rates}
 
 
 def _figures(*ways: Sequence[tuple[float, float]]) -> Figures:
@@ -97,6 +111,13 @@ def _figures(*ways: Sequence[tuple[float, float]]) -> Figures:
         "cpu": cpu_forked,
         "cpu_to_own": [sum(cpu_forked) / sum(cpu_own)],
     }
+
+
+def _resident_hook(path: Path) -> Hook:
+    path.write_text(hooks.in_python("startup()", "pass"))
+    path.chmod(0o755)
+    config = HookConfig("v1", settings=HookSettings(resident=Resident()))
+    return Hook(path.name, path, config, environ={"PYTHONPATH": str(DIRECTORY)}, is_python=True)
 
 
 def _entry(**filtered: object) -> Entry:

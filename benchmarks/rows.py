@@ -13,9 +13,11 @@ from benchmarks.cloud import cloud_nodes, cloud_services
 from benchmarks.modules import memory, modules
 from benchmarks.outage import outage
 from benchmarks.python_hooks import python
+from benchmarks.resident_hooks import fast_events, lanes
 from benchmarks.sandbox import sandbox
 from benchmarks.scenarios import Scenario
-from benchmarks.webhooks import conversion, reviews
+from benchmarks.steady_load import lag, soak
+from benchmarks.webhooks import conversion, resident_reviews, reviews
 
 
 class Unit(Enum):
@@ -41,7 +43,7 @@ class Unit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A target: at most `limit`, or `ratio` times the peer's figure; at least that, if `more` is better."""
+    """A target: at most `limit`, or `ratio` times the peer's figure; at least that if `more` is better."""
 
     limit: float | None = None
     ratio: float | None = None
@@ -50,10 +52,12 @@ class Target:
     def met(self, ours: float, peers: float | None) -> bool | None:
         """None if there is nothing to be reached, or no peer to compare with."""
         if self.limit is not None:
-            return ours <= self.limit
-        if self.ratio is None or peers is None:
+            bound = self.limit
+        elif self.ratio is not None and peers is not None:
+            bound = self.ratio * peers
+        else:
             return None
-        return ours >= self.ratio * peers if self.more else ours <= self.ratio * peers
+        return ours >= bound if self.more else ours <= bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,12 @@ class Group:
 
 def _p99(values: Sequence[float]) -> float:
     return statistics.quantiles(values, n=100, method="inclusive")[98]
+
+
+def _growth(values: Sequence[float]) -> float:
+    """From the samples after the first fifth to the last ones."""
+    fifth = len(values) // 5
+    return min(values[-fifth:]) - min(values[fifth : 2 * fifth])
 
 
 def _started(work: str, seconds: float, memory: float) -> tuple[Row, ...]:
@@ -134,13 +144,55 @@ _PYTHON = (
     Row("resident memory with 30 idle Python hooks", "idle", Unit.MEGABYTES),
     Row("the same with `--python-fork=false`", "idle_own", Unit.MEGABYTES),
     Row("difference", "idle_more", Unit.MEGABYTES, Target(limit=15e6)),
+    Row("runs of a trivial resident hook, one process", "resident", Unit.RATE, Target(limit=2000, more=True)),
+)
+_FAST = (
+    Row("write answered → resident hook's first line, p50", "hookrunner", Unit.MILLISECONDS),
+    Row("the same, p99", "hookrunner", Unit.MILLISECONDS, summary=_p99),
+    Row("kopf's handler, p50", "kopf", Unit.MILLISECONDS),
+    Row("the same, p99", "kopf", Unit.MILLISECONDS, summary=_p99),
+    Row("ratio of p50", "ratio", Unit.TIMES, Target(limit=1.5)),
+    Row("ratio of p99", "worst_ratio", Unit.TIMES, Target(limit=1)),
+)
+_LANES = (
+    Row("100 objects, 0.1 s for each, 20 at once: first write → all done", "done", Unit.SECONDS, Target(limit=0.7)),
+    Row("the creation itself", "created", Unit.SECONDS),
+)
+_LAG = (
+    Row("`/healthz`, 500 events a second with filters, p50", "lag", Unit.MILLISECONDS),
+    Row("the same, p99", "lag", Unit.MILLISECONDS, Target(limit=0.010), _p99),
+    Row("with nothing to do, p50", "idle", Unit.MILLISECONDS),
+    Row("with nothing to do, p99", "idle", Unit.MILLISECONDS, summary=_p99),
+    Row("events a second", "rate", Unit.RATE, Target(limit=450, more=True)),
+)
+_SOAK = (
+    Row("growth of memory in a long run by all carriers", "memory", Unit.MEGABYTES, Target(limit=0.5e6), _growth),
+    Row("of descriptors", "descriptors", Unit.COUNT, Target(limit=0), _growth),
+    Row("of processes", "processes", Unit.COUNT, Target(limit=0), _growth),
+    Row("runs a second", "rate", Unit.RATE, Target(limit=95, more=True)),
 )
 _REVIEWS = (
-    Row("admission review above its hook, 50 a second, p50", "cost", Unit.MILLISECONDS, Target(limit=0.003)),
-    Row("admission review above its hook, 50 a second, p99", "cost", Unit.MILLISECONDS, Target(limit=0.010), _p99),
+    Row("admission review above its hook in bash, 50 a second, p50", "cost", Unit.MILLISECONDS, Target(limit=0.003)),
+    Row(
+        "admission review above its hook in bash, 50 a second, p99",
+        "cost",
+        Unit.MILLISECONDS,
+        Target(limit=0.010),
+        _p99,
+    ),
     Row("of which HTTPS and the client: GET /healthz, p50", "https", Unit.MILLISECONDS),
     Row("the hook alone, p50", "alone", Unit.MILLISECONDS),
     Row("the hook alone, p99", "alone", Unit.MILLISECONDS, summary=_p99),
+)
+_RESIDENT_REVIEWS = (
+    Row("admission review with a resident hook, 50 a second, p50", "whole_50", Unit.MILLISECONDS, Target(limit=0.001)),
+    Row("the same, p99", "whole_50", Unit.MILLISECONDS, Target(limit=0.004), _p99),
+    Row("of which HTTPS and the client: GET /healthz, p50", "https_50", Unit.MILLISECONDS),
+    Row("the same, p99", "https_50", Unit.MILLISECONDS, summary=_p99),
+    Row("the review, 500 a second, p50", "whole_500", Unit.MILLISECONDS, Target(limit=0.001)),
+    Row("the same, p99", "whole_500", Unit.MILLISECONDS, Target(limit=0.004), _p99),
+    Row("of which HTTPS and the client, p50", "https_500", Unit.MILLISECONDS),
+    Row("the same, p99", "https_500", Unit.MILLISECONDS, summary=_p99),
 )
 _CONVERSION = (
     Row("5,000 objects of 1 KB converted, above the hook", "cost", Unit.SECONDS),
@@ -233,9 +285,14 @@ GROUPS = (
     Group("starts", scenarios.starts, _STARTS),
     Group("sandbox", sandbox, _SANDBOX, ours=True),
     Group("python", python, _PYTHON, rounds=2, ours=True),
+    Group("fast", fast_events, _FAST, ours=True),
+    Group("lanes", lanes, _LANES, ours=True),
+    Group("lag", lag, _LAG, rounds=2, ours=True),
     Group("reviews", reviews, _REVIEWS, ours=True),
+    Group("resident-reviews", resident_reviews, _RESIDENT_REVIEWS, ours=True),
     Group("conversion", conversion, _CONVERSION, ours=True),
     Group("outage", outage, _OUTAGE, rounds=1, ours=True),
+    Group("soak", soak, _SOAK, rounds=1, ours=True),
 )
 
 MODULES = (

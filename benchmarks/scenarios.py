@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from benchmarks import hooks
 from benchmarks.cluster import Cluster, config_map
@@ -32,6 +32,11 @@ class Sizes:
     idle_seconds: float = 10.0
     spawns: int = 100
     python_hooks: int = 30
+    resident_runs: int = 2000
+    fast_events: int = 200
+    lanes: int = 100
+    rate_seconds: int = 20
+    soak_seconds: int = 60
     reviews: int = 1000
     converted: int = 5000
     modules: int = 29
@@ -56,6 +61,11 @@ QUICK = Sizes(
     idle_seconds=0.5,
     spawns=5,
     python_hooks=2,
+    resident_runs=20,
+    fast_events=3,
+    lanes=5,
+    rate_seconds=1,
+    soak_seconds=2,
     reviews=10,
     converted=20,
     modules=3,
@@ -103,6 +113,20 @@ class Bed:
 
 
 Scenario: TypeAlias = Callable[[Bed, Program], Awaitable[Figures]]
+T = TypeVar("T")
+
+
+async def at_rate(count: int, rate: float, act: Callable[[], Awaitable[T]]) -> list[T]:
+    """Do something so often, so many times a second, whether or not what was begun before has ended. Raises what it
+    raises."""
+    loop = asyncio.get_running_loop()
+    begin = loop.time()
+
+    async def act_at(number: int) -> T:
+        await asyncio.sleep(begin + number / rate - loop.time())
+        return await act()
+
+    return await asyncio.gather(*(act_at(number) for number in range(count)))
 
 
 async def idle(bed: Bed, program: Program) -> Figures:

@@ -86,9 +86,10 @@ def _value(row: Row, figures: Figures) -> float:
 
 def _target(row: Row) -> str:
     target: Target = row.target
+    sign = "≥" if target.more else "≤"
     if target.limit is not None:
-        return f"≤ {row.unit.shown(target.limit)}"
-    return "" if target.ratio is None else f"{'≥' if target.more else '≤'} {target.ratio:g} ×"
+        return f"{sign} {row.unit.shown(target.limit)}"
+    return "" if target.ratio is None else f"{sign} {target.ratio:g} ×"
 
 
 def _padded(cell: str, width: int) -> str:

@@ -7,21 +7,20 @@ is in the figures. The client's own work is: it cannot be told apart from outsid
 import asyncio
 import json
 import os
+import re
 import socket
 import ssl
 import subprocess
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from benchmarks import hooks
 from benchmarks.programs import Line, Program, Running, TookTooLong
-from benchmarks.scenarios import Bed, Figures
+from benchmarks.scenarios import Bed, Figures, at_rate
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.processes import free_port
 
@@ -31,35 +30,61 @@ GROUP = "benchmark.hookrunner.io"
 _RATE = 50
 """Reviews a second, sent whether or not those before have been answered."""
 
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 _CONVERSIONS = 3
 _SIZE = 1000
 """Bytes of an object."""
 
 
-@dataclass(frozen=True, slots=True)
 class Webhooks:
-    """A started program, and a session with its webhook port."""
+    """A started program and connections to its webhook port, which are kept. Written by hand: aiohttp's client takes
+    longer for a request than a server that is written in C."""
 
-    operator: Running
-    session: aiohttp.ClientSession
+    def __init__(self, operator: Running, port: int, trust: ssl.SSLContext) -> None:
+        self.operator = operator
+        self._port = port
+        self._trust = trust
+        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def ask(self, path: str, review: bytes) -> tuple[float, Any]:
         """The seconds until the answer was there, and the `response` that it has. Raises TookTooLong."""
-        began = time.perf_counter()
-        headers = {"Content-Type": "application/json"}
-        async with self.session.post(f"{path}?timeout=30s", data=review, headers=headers) as answer:
-            body = await answer.read()
-        took = time.perf_counter() - began
-        if answer.status != 200:
-            raise TookTooLong(f"{self.operator.program.name}: {path} → {answer.status}: {body[:500]!r}")
+        took, status, body = await self._send(f"POST {path}?timeout=30s", review)
+        if status != b"200":
+            raise TookTooLong(f"{self.operator.program.name}: {path} → {status!r}: {body[:500]!r}")
         return took, json.loads(body)["response"]
+
+    async def admit(self) -> float:
+        """The seconds of an admission review that is allowed. Raises TookTooLong."""
+        took, response = await self.ask(f"/hooks/{_ID}", _ADMISSION_REVIEW)
+        if not response["allowed"]:
+            raise TookTooLong(f"{self.operator.program.name}: a review was answered with {response}")
+        return took
 
     async def alive(self) -> float:
         """Seconds that a request takes which no hook has a part in."""
+        took, _, _ = await self._send("GET /healthz", b"")
+        return took
+
+    async def _send(self, what: str, body: bytes) -> tuple[float, bytes, bytes]:
+        """Seconds, status and body of the answer."""
+        connection = self._idle.pop() if self._idle else await self._connect()
+        reader, writer = connection
+        head = f"{what} HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\nContent-Type: application/json\r\n"
         began = time.perf_counter()
-        async with self.session.get("/healthz") as answer:
-            await answer.read()
-        return time.perf_counter() - began
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        content = await reader.readexactly(int(_LENGTH.findall(answer)[0]))
+        took = time.perf_counter() - began
+        self._idle.append(connection)
+        return took, answer.split(b" ", 2)[1], content
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self._port, ssl=self._trust)
+
+    def close(self) -> None:
+        """Drop the connections."""
+        for _, writer in self._idle:
+            writer.transport.abort()
 
 
 async def reviews(bed: Bed, program: Program) -> Figures:
@@ -68,13 +93,24 @@ async def reviews(bed: Bed, program: Program) -> Figures:
     script = hooks.admits(_ADMISSION)
     files = bed.new_directory()
     hooks.write(files, {"hook.sh": script})
-    async with _serving(bed, program, script) as webhooks:
-        await webhooks.ask(f"/hooks/{_ID}", _ADMISSION_REVIEW)
-        begin = asyncio.get_running_loop().time()
-        times = [begin + number / _RATE for number in range(bed.sizes.reviews)]
-        turns = await asyncio.gather(*(_review(webhooks, files, at) for at in times))
+    async with _serving(bed, program, {"hook.sh": script}) as webhooks:
+        await webhooks.admit()
+        turns = await at_rate(bed.sizes.reviews, _RATE, lambda: _review(webhooks, files))
     https, whole, alone = [list(times) for times in zip(*turns, strict=True)]
     return {"https": https, "whole": whole, "alone": alone, "cost": [took - bare for _, took, bare in turns]}
+
+
+async def resident_reviews(bed: Bed, program: Program) -> Figures:
+    """The same with a resident hook in Python, whose own time is in the figures, at the usual rate and at ten times
+    that; and bare requests at both."""
+    figures: Figures = {}
+    async with _serving(bed, program, {"hook.py": _ADMITS_IN_PYTHON}) as webhooks:
+        await webhooks.admit()
+        for rate in (_RATE, 10 * _RATE):
+            count = bed.sizes.reviews * rate // _RATE // 2
+            figures[f"https_{rate}"] = await at_rate(count, rate, webhooks.alive)
+            figures[f"whole_{rate}"] = await at_rate(count, rate, webhooks.admit)
+    return figures
 
 
 async def conversion(bed: Bed, program: Program) -> Figures:
@@ -83,7 +119,7 @@ async def conversion(bed: Bed, program: Program) -> Figures:
     hook, by the size of the request."""
     review = _conversion_review(bed.sizes.converted)
     figures: Figures = {"cost": [], "hook": []}
-    async with _serving(bed, program, hooks.converts(_CONVERSION, f"{GROUP}/v2")) as webhooks:
+    async with _serving(bed, program, {"hook.sh": hooks.converts(_CONVERSION, f"{GROUP}/v2")}) as webhooks:
         idle = (await webhooks.operator.steady_memory()).own
         webhooks.operator.forget_peak()
         for number in range(_CONVERSIONS):
@@ -96,13 +132,8 @@ async def conversion(bed: Bed, program: Program) -> Figures:
         return figures | {"memory": [(webhooks.operator.peak_memory() - idle) / len(review)]}
 
 
-async def _review(webhooks: Webhooks, files: Path, at: float) -> tuple[float, float, float]:
-    await asyncio.sleep(at - asyncio.get_running_loop().time())
-    https = await webhooks.alive()
-    took, response = await webhooks.ask(f"/hooks/{_ID}", _ADMISSION_REVIEW)
-    if not response["allowed"]:
-        raise TookTooLong(f"{webhooks.operator.program.name}: a review was answered with {response}")
-    return https, took, await asyncio.to_thread(_alone, files)
+async def _review(webhooks: Webhooks, files: Path) -> tuple[float, float, float]:
+    return await webhooks.alive(), await webhooks.admit(), await asyncio.to_thread(_alone, files)
 
 
 def _alone(directory: Path) -> float:
@@ -133,8 +164,8 @@ def _between(lines: list[Line]) -> float:
 
 
 @asynccontextmanager
-async def _serving(bed: Bed, program: Program, script: str) -> AsyncIterator[Webhooks]:
-    """The program with this hook, once it answers, and what it has registered is removed after its end: it
+async def _serving(bed: Bed, program: Program, scripts: dict[str, str]) -> AsyncIterator[Webhooks]:
+    """The program with these hooks, once it answers, and what it has registered is removed after its end: it
     would repair that."""
     directory, port, name = bed.new_directory(), free_port(), f"benchmark-{time.time_ns()}"
     directory.mkdir()
@@ -151,12 +182,12 @@ async def _serving(bed: Bed, program: Program, script: str) -> AsyncIterator[Web
     }
     command = (*program.command, *(f"--{flag}={value}" for flag, value in flags.items()))
     trust = ssl.create_default_context(cafile=str(files.certificate))
-    connector = aiohttp.TCPConnector(ssl=trust, limit=0)
     try:
-        with bed.run(replace(program, command=command), {"hook.sh": script}) as operator:
-            async with aiohttp.ClientSession(flags["webhook-url"], connector=connector) as session:
-                await operator.until(lambda _: _listens(port), "its webhook port")
-                yield Webhooks(operator, session)
+        with bed.run(replace(program, command=command), scripts) as operator:
+            await operator.until(lambda _: _listens(port), "its webhook port")
+            webhooks = Webhooks(operator, port, trust)
+            yield webhooks
+            webhooks.close()
     finally:
         await bed.cluster.remove(f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{name}")
 
@@ -167,16 +198,12 @@ def _listens(port: int) -> bool:
 
 
 _ID = GROUP.replace(".", "-")
+_RULES = [{"apiGroups": [GROUP], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["*"]}]
 _ADMISSION = {
     "configVersion": "v1",
-    "kubernetesValidating": [
-        {
-            "name": GROUP,
-            "failurePolicy": "Ignore",
-            "rules": [{"apiGroups": [GROUP], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["*"]}],
-        }
-    ],
+    "kubernetesValidating": [{"name": GROUP, "failurePolicy": "Ignore", "rules": _RULES}],
 }
+_ADMITS_IN_PYTHON = hooks.in_python(f"validate({GROUP!r}, failure_policy='Ignore', rules={_RULES})", "pass")
 _CONVERSION = {
     "configVersion": "v1",
     "kubernetesCustomResourceConversion": [
