@@ -35,7 +35,7 @@ class Sizes:
     resident_runs: int = 2000
     fast_events: int = 200
     lanes: int = 100
-    rate_seconds: int = 20
+    rate_seconds: int = 10
     soak_seconds: int = 60
     reviews: int = 1000
     converted: int = 5000

@@ -4,7 +4,7 @@
     with log.bound(hook="a.sh", queue="main"):
         _log.info("hook done", seconds=0.2)
 
-The context of a task is bound once, in context variables (structlog's), so a call site is one short line. Output types:
+The context of a task is bound once, in a context variable, so a call site is one short line. Output types:
 `json` (keys and key order of shell-operator), `text` (logfmt), `color` and `plain` (for eyes). Python's own `logging`
 and `warnings` come out in the same form. Until `configure` is called, records of level info and above go to standard
 error as `text`, so that commands whose standard output is read by scripts can log too.
@@ -22,12 +22,12 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TextIO
-
-from structlog.contextvars import bound_contextvars, get_contextvars
 
 from hookrunner.log_forms import Event, LogType, renderer
 
@@ -35,6 +35,7 @@ LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal":
 
 _OWN_KEYS = frozenset({"level", "logger", "msg", "source", "stacktrace", "time"})
 _BACKLOG = 4 * 1024 * 1024  # bytes held for a reader that has stopped reading
+_BOUND: ContextVar[Mapping[str, object]] = ContextVar("fields of records", default=MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Logger:
     def log(self, level: str, msg: str, /, **fields: object) -> None:
         """Write a record at a level that is known only at run time, one of `LEVELS`."""
         if LEVELS[level] >= LEVELS[_OUTPUT.level]:
-            _OUTPUT.write(_event(level, self.name, msg, get_contextvars() | fields))
+            _OUTPUT.write(_event(level, self.name, msg, {**_BOUND.get(), **fields}))
 
 
 def get(name: str = "") -> Logger:
@@ -81,9 +82,19 @@ def get(name: str = "") -> Logger:
     return Logger(name.removeprefix("hookrunner."))
 
 
-def bound(**fields: object) -> AbstractContextManager[None]:
+@contextmanager
+def bound(**fields: object) -> Iterator[None]:
     """Add fields to every record that this task, and what it starts, writes inside the `with`."""
-    return bound_contextvars(**fields)
+    before = _BOUND.set({**_BOUND.get(), **fields})
+    try:
+        yield
+    finally:
+        _BOUND.reset(before)
+
+
+def bound_fields() -> Mapping[str, object]:
+    """The fields that records of this task have now."""
+    return _BOUND.get()
 
 
 def configure(kind: LogType, level: str, stream: TextIO) -> None:

@@ -27,18 +27,20 @@ class Notifier:
     misses none."""
 
     def __init__(self) -> None:
-        self._next = asyncio.Event()
+        self._next: asyncio.Event | None = None
 
     def notify(self) -> None:
         """Wake all that wait."""
-        self._next.set()
-        self._next = asyncio.Event()
+        if self._next:
+            self._next.set()
+            self._next = None
 
     async def next(self, until: float | None = None) -> None:
         """Wait for the next notice, at most until this time of the event loop."""
+        notice = self._next = self._next or asyncio.Event()
         with suppress(TimeoutError):
             async with timeout_at(until, asyncio.get_running_loop().time()):
-                await self._next.wait()
+                await notice.wait()
 
 
 @dataclass(frozen=True, slots=True)

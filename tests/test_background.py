@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
-from structlog.contextvars import get_contextvars
 
 from hookrunner import log
 from hookrunner.background import STEADY, Background
@@ -43,7 +42,7 @@ async def test_a_task_does_not_inherit_the_log_fields_of_its_starter() -> None:
     found = [{"none": "yet"}]
 
     async def look() -> None:
-        found[:] = [get_contextvars()]
+        found[:] = [dict(log.bound_fields())]
 
     async with asyncio.TaskGroup() as group:
         with log.bound(module="a"):

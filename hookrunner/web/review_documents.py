@@ -28,12 +28,21 @@ async def read_review(
     kind: ReviewKind, body: bytearray
 ) -> tuple[str, AdmissionRequest] | tuple[str, ConversionRequest]:
     """The `apiVersion` of a review and its `request`. Raises UnreadableReview, CallLost."""
+    if kind == "admission":
+        return await call_by_size(_work(body), _BOUNDS, parse_admission, body)
+    return await call_by_size(_work(body), _BOUNDS, parse_conversion, body)
+
+
+def is_read_in_place(body: bytearray) -> bool:
+    """Does it take no other process, and so no time to wait for, to read this review?"""
+    return _work(body) <= IN_PLACE
+
+
+def _work(body: bytearray) -> int:
     work = len(body)
     if work <= IN_PLACE:
         work += sum(map(body.count, (b"{", b"[", b","))) * VALUE_WORK
-    if kind == "admission":
-        return await call_by_size(work, _BOUNDS, parse_admission, body)
-    return await call_by_size(work, _BOUNDS, parse_conversion, body)
+    return work
 
 
 def parse_admission(body: bytes | bytearray) -> tuple[str, AdmissionRequest]:

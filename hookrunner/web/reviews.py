@@ -15,6 +15,7 @@ admission reviews, 30 s to conversions, where nothing can be set. When that time
 import asyncio
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
+from functools import lru_cache
 from typing import TypeAlias
 
 from aiohttp import web
@@ -28,7 +29,7 @@ from hookrunner.model.reviews import SHOWN, AdmissionRequest, AdmissionReview, C
 from hookrunner.process.pure_calls import CallLost
 from hookrunner.web import review_answers, review_bodies
 from hookrunner.web.review_bodies import Most
-from hookrunner.web.review_documents import UnreadableReview, read_review
+from hookrunner.web.review_documents import UnreadableReview, is_read_in_place, read_review
 from hookrunner.web.review_limits import MEBIBYTE, TREE, ReviewBound, ReviewLimits, enough
 from kubetypes.http_connections import Pieces
 
@@ -125,8 +126,11 @@ class Reviews:
     ) -> AdmissionReview | ConversionReview:
         """Raises HTTPBadRequest, HTTPTooManyRequests at the deadline, HTTPInternalServerError."""
         try:
-            async with asyncio.timeout_at(deadline), self._apart:
+            if is_read_in_place(body):
                 version, request = await read_review(kind, body)
+            else:
+                async with asyncio.timeout_at(deadline), self._apart:
+                    version, request = await read_review(kind, body)
         except UnreadableReview as error:
             raise web.HTTPBadRequest(text=f"{error}\n") from error
         except TimeoutError:
@@ -180,6 +184,7 @@ class Reviews:
         self._metrics.webhook_seconds.observe(asyncio.get_running_loop().time() - began, kind, label, "total")
 
 
+@lru_cache(maxsize=64)  # API servers ask with a few timeouts, again and again
 def allowance(timeout: str, default: float) -> float:
     """Seconds that a review may take: the query's Go duration less the margin; nonsense there is the default."""
     try:
