@@ -185,14 +185,15 @@ _REVIEWS = (
     Row("the hook alone, p99", "alone", Unit.MILLISECONDS, summary=_p99),
 )
 _RESIDENT_REVIEWS = (
-    Row("admission review with a resident hook, 50 a second, p50", "whole_50", Unit.MILLISECONDS, Target(limit=0.001)),
-    Row("the same, p99", "whole_50", Unit.MILLISECONDS, Target(limit=0.004), _p99),
+    Row("admission review above its resident hook, 50 a second, p50", "cost_50", Unit.MILLISECONDS, Target(0.001)),
+    Row("the same, p99", "cost_50", Unit.MILLISECONDS, Target(0.004), _p99),
     Row("of which HTTPS and the client: GET /healthz, p50", "https_50", Unit.MILLISECONDS),
     Row("the same, p99", "https_50", Unit.MILLISECONDS, summary=_p99),
-    Row("the review, 500 a second, p50", "whole_500", Unit.MILLISECONDS, Target(limit=0.001)),
-    Row("the same, p99", "whole_500", Unit.MILLISECONDS, Target(limit=0.004), _p99),
+    Row("the review above its hook, 500 a second, p50", "cost_500", Unit.MILLISECONDS, Target(0.001)),
+    Row("the same, p99", "cost_500", Unit.MILLISECONDS, Target(0.004), _p99),
     Row("of which HTTPS and the client, p50", "https_500", Unit.MILLISECONDS),
     Row("the same, p99", "https_500", Unit.MILLISECONDS, summary=_p99),
+    Row("the hook alone, p50", "alone", Unit.MILLISECONDS),
 )
 _CONVERSION = (
     Row("5,000 objects of 1 KB converted, above the hook", "cost", Unit.SECONDS),

@@ -16,11 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks import hooks
 from benchmarks.programs import Line, Program, Running, TookTooLong
 from benchmarks.scenarios import Bed, Figures, at_rate
+from hookrunner.hooks.python_path import DIRECTORY
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.processes import free_port
 
@@ -113,16 +115,42 @@ async def reviews(bed: Bed, program: Program) -> Figures:
 
 
 async def resident_reviews(bed: Bed, program: Program) -> Figures:
-    """The same with a resident hook in Python, whose own time is in the figures, at the usual rate and at ten times
-    that; and bare requests at both."""
-    figures: Figures = {}
+    """Reviews by a resident hook in Python, at the usual rate and at ten times that. `whole_*`: until the answer;
+    `alone`: until the same hook answers the same line to a program that does nothing else; `cost_*`: without the median
+    of that; `https_*`: bare requests."""
+    files = bed.new_directory()
+    hooks.write(files, {"hook.py": _ADMITS_IN_PYTHON})
+    figures: Figures = {"alone": await asyncio.to_thread(_resident_alone, files / "hook.py", bed.sizes.reviews // 10)}
     async with _serving(bed, program, {"hook.py": _ADMITS_IN_PYTHON}) as webhooks:
         await webhooks.admit()
         for rate in (_RATE, 10 * _RATE):
             count = bed.sizes.reviews * rate // _RATE // 2
             figures[f"https_{rate}"] = await at_rate(count, rate, webhooks.alive)
-            figures[f"whole_{rate}"] = await at_rate(count, rate, webhooks.admit)
+            whole = figures[f"whole_{rate}"] = await at_rate(count, rate, webhooks.admit)
+            figures[f"cost_{rate}"] = [took - median(figures["alone"]) for took in whole]
     return figures
+
+
+def _resident_alone(path: Path, count: int) -> list[float]:
+    """Seconds from a run to its answer, on the pipes of a hook."""
+    context = {"binding": GROUP, "type": "Validating", "review": json.loads(_ADMISSION_REVIEW)}
+    run = json.dumps({"run": {"id": "r1", "hook": path.name, "attempt": 1, "contexts": [context]}}).encode() + b"\n"
+    start = f"exec {path} --resident 3<&0 4>&1 </dev/null >&2"
+    paths = {"PYTHONPATH": str(DIRECTORY), "HOOKRUNNER_REQUESTS": "/dev/fd/3", "HOOKRUNNER_ANSWERS": "/dev/fd/4"}
+    with subprocess.Popen(
+        ("/bin/bash", "-c", start), bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | paths
+    ) as hook:
+        assert hook.stdin
+        assert hook.stdout
+        found = []
+        for line in (b'{"hello": {"versions": [1]}}\n', *[run] * count):
+            time.sleep(1 / _RATE)
+            began = time.perf_counter()
+            hook.stdin.write(line)
+            hook.stdout.readline()
+            found.append(time.perf_counter() - began)
+        hook.stdin.close()
+    return found[1:]
 
 
 async def conversion(bed: Bed, program: Program) -> Figures:
