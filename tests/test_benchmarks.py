@@ -2,6 +2,7 @@
 
 Level: control plane."""
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from benchmarks.measure import Measured, Result
 from benchmarks.programs import Program
 from benchmarks.rows import GROUPS, Target
 from benchmarks.sandbox import crowded, first_run
-from benchmarks.scenarios import QUICK, Sizes
+from benchmarks.scenarios import QUICK, Sizes, at_rate
 from benchmarks.table import as_json, as_markdown
 from hookrunner.addons.addon_discovery import find_addons
 from tests.controlplane.cluster import Cluster
@@ -50,6 +51,40 @@ def test_a_quick_run_asks_webhooks_and_leaves_nothing_registered(
     assert len(samples["reviews"]["hookrunner"]["cost"]) == 10
     assert all(0 < own < 60 for own in samples["conversion"]["hookrunner"]["hook"])
     assert "/benchmark-" not in cluster.kubectl("get", "validatingwebhookconfigurations", "-o", "name")
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("launcher")
+def test_a_quick_run_measures_resident_hooks_and_a_steady_load(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("fast", "lanes", "lag", "resident-reviews", "soak")
+    only = [word for name in names for word in ("--only", name)]
+    code = main(["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig), *only])
+    told = capsys.readouterr()
+    assert code == 0, told.err
+    found = {name: figures["hookrunner"] for name, figures in json.loads(told.out)["samples"].items()}
+    assert [len(found["fast"][name]) for name in ("hookrunner", "kopf", "ratio")] == [3, 3, 1]
+    assert (0.1 < found["lanes"]["done"][0] < 60, len(found["resident-reviews"]["cost_500"])) == (True, 50)
+    assert (len(found["soak"]["descriptors"]), found["soak"]["rate"][0] > 0) == (10, True)
+    assert found["lag"]["lag"]
+
+
+@pytest.mark.looptime
+async def test_what_is_done_at_a_rate_waits_for_nothing_before_it() -> None:
+    loop, begun = asyncio.get_running_loop(), []
+
+    async def act() -> None:
+        begun.append(loop.time())
+        await asyncio.sleep(10)
+
+    await at_rate(4, 2.0, act)
+    assert begun == pytest.approx([begun[0] + number * 0.5 for number in range(4)], abs=0.01)
+
+
+def test_growth_leaves_the_first_fifth_out() -> None:
+    (row,) = (row for group in GROUPS for row in group.rows if (group.name, row.figure) == ("soak", "descriptors"))
+    assert row.summary([1, 50, 12, 11, 90, 30, 30, 30, 13, 14]) == 2
 
 
 @pytest.mark.nightly
@@ -139,6 +174,8 @@ def test_a_program_that_ends_at_once_is_an_error_with_its_last_words(
     [
         (Target(limit=0.012), 0.011, None, True),
         (Target(limit=0.012), 0.013, 1.0, False),
+        (Target(limit=2000, more=True), 2000, None, True),
+        (Target(limit=2000, more=True), 1999, 1.0, False),
         (Target(ratio=0.5), 70.0, 140.0, True),
         (Target(ratio=0.5), 71.0, 140.0, False),
         (Target(ratio=1.3, more=True), 130.0, 100.0, True),
