@@ -217,6 +217,14 @@ def seen(level: str, **fields: object) -> tuple[str, str]:
     return time, rest
 
 
+def test_inner_fields_take_the_place_of_outer_ones_until_their_end() -> None:
+    with log.bound(hook="a", queue="main"):
+        with log.bound(hook="b"):
+            inner = dict(log.bound_fields())
+        assert (inner, dict(log.bound_fields())) == ({"hook": "b", "queue": "main"}, {"hook": "a", "queue": "main"})
+    assert dict(log.bound_fields()) == {}
+
+
 async def test_context_is_bound_per_task(logs: Logs) -> None:
     async def work(hook: str) -> None:
         with log.bound(hook=hook, event="schedule"):

@@ -1,11 +1,11 @@
-"""Batches and pauses, in virtual time. Level: pure."""
+"""Notices, batches and pauses, in virtual time. Level: pure."""
 
 import asyncio
 from itertools import islice
 
 import pytest
 
-from hookrunner.waits import Batches, Pauses
+from hookrunner.waits import Batches, Notifier, Pauses
 
 pytestmark = pytest.mark.looptime
 
@@ -15,6 +15,23 @@ CALM, MOST = 0.25, 12
 
 def now() -> float:
     return asyncio.get_running_loop().time()
+
+
+async def test_a_notice_wakes_all_that_wait_and_none_that_come_later() -> None:
+    notifier, woken = Notifier(), list[tuple[str, float]]()
+
+    async def wait(name: str, until: float | None) -> None:
+        await notifier.next(until)
+        woken.append((name, now()))
+
+    began = now()
+    notifier.notify()  # before anyone waits
+    waiting = [asyncio.create_task(wait(name, until)) for name, until in (("a", None), ("b", began + 9))]
+    await asyncio.sleep(1)
+    notifier.notify()
+    waiting.append(asyncio.create_task(wait("c", began + 3)))
+    await asyncio.gather(*waiting)
+    assert [(name, pytest.approx(at - began, abs=0.01)) for name, at in woken] == [("a", 1), ("b", 1), ("c", 3)]
 
 
 def test_pauses_double_with_each_failure_in_a_row_up_to_the_longest() -> None:
