@@ -39,7 +39,7 @@ def failing(times: int) -> Callable[[], Awaitable[None]]:
 
 async def test_a_task_does_not_inherit_the_log_fields_of_its_starter() -> None:
     """A queue may be opened while some module is run; its records are not that module's."""
-    found = [{"none": "yet"}]
+    found: list[dict[str, object]] = [{"none": "yet"}]
 
     async def look() -> None:
         found[:] = [dict(log.bound_fields())]
