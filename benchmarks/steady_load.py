@@ -5,12 +5,18 @@ import itertools
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import quantiles
 from typing import Any
 
 from benchmarks import hooks
 from benchmarks.cluster import config_map
 from benchmarks.programs import Program, Running
 from benchmarks.scenarios import Bed, Figures, at_rate
+from benchmarks.webhooks import listens
+from tests.controlplane.processes import free_port
 
 _RATE, _OBJECTS = 500, 50
 """Changes a second, and of how many objects."""
@@ -35,19 +41,23 @@ while time.time() < until:
 
 async def lag(bed: Bed, program: Program) -> Figures:
     """`/healthz`, which needs nothing but a turn of the event loop, asked by another process: with nothing to do, and
-    while objects change that two filters look at, of which hookrunner runs one itself and the other in a worker."""
+    while objects change that two filters look at, of which hookrunner runs one itself and the other in a worker.
+    `bare_*`: an HTTP server of Python's own that does nothing else, asked at the same time: what is more than that is
+    the program's, the rest is time that a process waits for a processor."""
     namespace, seconds = await bed.new_namespace(), bed.sizes.rate_seconds
     await bed.cluster.create(namespace, [config_map(f"map-{number}") for number in range(_OBJECTS)])
     config = hooks.watching(namespace, jqFilter=hooks.FILTER)
     config["kubernetes"] += hooks.watching(namespace, name="more", jqFilter="[.. | strings] | length")["kubernetes"]
     config["settings"] = {"executionMinInterval": "100ms", "executionBurst": 1}
-    with bed.run(program, {"hook.sh": hooks.writes_its_start(config)}) as operator:
-        await operator.wait(1, "run")
-        idle = await _ask_for_health(operator, seconds / 4)
+    with _bare_server(bed.scratch) as bare, bed.run(program, {"hook.sh": hooks.writes_its_start(config)}) as operator:
+        await operator.until(lambda lines: bool(lines) and listens(bare), "its first run")
+        idle = await _ask_for_health(operator.port, seconds / 4)
         began = time.perf_counter()
-        busy, _ = await asyncio.gather(_ask_for_health(operator, seconds), _change(bed, namespace, _RATE, seconds))
+        asking = [_ask_for_health(port, seconds) for port in (operator.port, bare)]
+        busy, floor, _ = await asyncio.gather(*asking, _change(bed, namespace, _RATE, seconds))
         took = time.perf_counter() - began
-    return {"idle": idle, "lag": busy, "rate": [_RATE * seconds / took]}
+    more = quantiles(busy, n=100)[98] - quantiles(floor, n=100)[98]
+    return {"idle": idle, "busy": busy, "bare": floor, "lag": [more], "rate": [_RATE * seconds / took]}
 
 
 async def soak(bed: Bed, program: Program) -> Figures:
@@ -89,8 +99,19 @@ async def _change(bed: Bed, namespace: str, rate: float, seconds: int) -> None:
     await at_rate(round(rate * seconds), rate, change)
 
 
-async def _ask_for_health(operator: Running, seconds: float) -> list[float]:
-    command = [sys.executable, "-I", "-S", "-c", _PROBE, str(operator.port), str(seconds)]
+@contextmanager
+def _bare_server(directory: Path) -> Iterator[int]:
+    port = free_port()
+    command = [sys.executable, "-m", "http.server", str(port), "--bind=127.0.0.1", "--protocol=HTTP/1.1"]
+    with subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            yield port
+        finally:
+            server.terminate()
+
+
+async def _ask_for_health(port: int, seconds: float) -> list[float]:
+    command = [sys.executable, "-I", "-S", "-c", _PROBE, str(port), str(seconds)]
     done = await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True, text=True)
     return [float(line) for line in done.stdout.split()]
 

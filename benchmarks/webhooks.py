@@ -224,7 +224,7 @@ async def _serving(bed: Bed, program: Program, scripts: dict[str, str]) -> Async
     trust = ssl.create_default_context(cafile=str(files.certificate))
     try:
         with bed.run(replace(program, command=command), scripts) as operator:
-            await operator.until(lambda _: _listens(port), "its webhook port")
+            await operator.until(lambda _: listens(port), "its webhook port")
             webhooks = Webhooks(operator, port, trust)
             yield webhooks
             webhooks.close()
@@ -232,7 +232,8 @@ async def _serving(bed: Bed, program: Program, scripts: dict[str, str]) -> Async
         await bed.cluster.remove(f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{name}")
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
+    """Is a connection accepted there?"""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
