@@ -90,7 +90,7 @@ def admits(config: dict[str, Any]) -> str:
 
 
 def in_python(decorator: str, act: str = 'tell("run")', settings: str = "") -> str:
-    """A resident hook: one function with this decorator, which does what the line says."""
+    """A resident hook: one function with this decorator, whose body is this line."""
     filled = _IN_PYTHON.replace("{decorator}", decorator).replace("{act}", act)
     return filled.replace("{settings}", settings)
 

@@ -159,8 +159,8 @@ class PreparedInterpreter:
         raise NotForked(f"its interpreter cannot be prepared: {printed[-1] if printed else end}")
 
     async def _reap_unknown(self) -> None:
-        """Wait for children that ended before they said who they are. They are our children, too, and no run waits for
-        them; a child that has led a group of its own has also written its id."""
+        """Reap forks that have ended before they wrote their ids: no run waits for them. They are still in the group of
+        the interpreter; a fork that leads a group of its own has written its id."""
         for row in processes():
             if row.group == self.pid and row.parent == os.getpid():
                 unknown = Leader(row.pid)
