@@ -53,8 +53,11 @@ async def lag(bed: Bed, program: Program) -> Figures:
         await operator.until(lambda lines: bool(lines) and listens(bare), "its first run")
         idle = await _ask_for_health(operator.port, seconds / 4)
         began = time.perf_counter()
-        asking = [_ask_for_health(port, seconds) for port in (operator.port, bare)]
-        busy, floor, _ = await asyncio.gather(*asking, _change(bed, namespace, _RATE, seconds))
+        busy, floor, _ = await asyncio.gather(
+            _ask_for_health(operator.port, seconds),
+            _ask_for_health(bare, seconds),
+            _change(bed, namespace, _RATE, seconds),
+        )
         took = time.perf_counter() - began
     more = quantiles(busy, n=100)[98] - quantiles(floor, n=100)[98]
     return {"idle": idle, "busy": busy, "bare": floor, "lag": [more], "rate": [_RATE * seconds / took]}

@@ -270,7 +270,7 @@ def flags_of(command: click.Command) -> Iterator[str]:
 def test_every_flag_that_a_page_names_exists() -> None:
     flags = {name for option in options() for name in (option.flag, *option.also)} | set(flags_of(cli))
     others = {"config", "set", "set-file", "values", "required", "help", "watch", "no-controllers"}
-    others |= {"peer", "only", "repeat", "quick", "hookrunner"}  # of python -m benchmarks
+    others |= {"peer", "only", "repeat", "quick", "hookrunner", "soak"}  # of python -m benchmarks
     others |= {"target", "output", "image", "isolation", "layers"}  # of docker build, our pytest, and buildah
     others |= {"unbuffered"}  # of jq
     others |= {

@@ -1,13 +1,15 @@
 """Reviews from their texts: small ones here, large ones in another process, with the same result. Level: pure."""
 
+import asyncio
 from typing import Any
 
 import orjson
 import pytest
 
 from hookrunner.model.json_objects import IN_PLACE
+from hookrunner.web import reviews
 from hookrunner.web.review_documents import VALUE_WORK, UnreadableReview, parse_admission, parse_conversion, read_review
-from tests.web.reviewing import admission, conversion
+from tests.web.reviewing import ScriptedReviewer, admission, conversion, served
 
 OBJECT = {"apiVersion": "example.com/v1", "kind": "Tab", "metadata": {"name": "a"}, "list": [{"a": 1}] * 30}
 DEEP = orjson.loads(b"[" * 240 + b"]" * 240)
@@ -32,6 +34,15 @@ async def test_a_large_admission_is_read_as_a_small_one() -> None:
 async def test_what_is_wrong_with_a_large_review_is_reported() -> None:
     with pytest.raises(UnreadableReview, match=r"^this path takes a ConversionReview"):
         await read_review("conversion", body_of(admission(object={"list": [{}] * 120_000})))
+
+
+async def test_a_small_review_does_not_wait_until_large_ones_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reviews, "PARSED_APART", 0)  # as if others were parsed all the time
+    large = admission(object={"list": [{}] * 120_000})
+    async with served(ScriptedReviewer()) as server, asyncio.timeout(60):
+        answers = [await server.post("/hooks/a?timeout=1s", review) for review in (admission(), large)]
+    assert [status for status, _ in answers] == [200, 429]
+    assert answers[1][1].startswith("reviews that are being parsed take all the time")
 
 
 def test_reviews_that_nest_too_deep_are_refused() -> None:

@@ -382,15 +382,6 @@ async def test_incomplete_request_occupies_no_review_slot() -> None:
         assert (await server.post("/hooks/a", admission()))[0] == 200
 
 
-async def test_a_small_review_does_not_wait_until_large_ones_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviews, "PARSED_APART", 0)  # as if others were parsed all the time
-    large = admission(object={"list": [{}] * 120_000})
-    async with served(ScriptedReviewer()) as server, asyncio.timeout(60):
-        answers = [await server.post("/hooks/a?timeout=1s", review) for review in (admission(), large)]
-    assert [status for status, _ in answers] == [200, 429]
-    assert answers[1][1].startswith("reviews that are being parsed take all the time")
-
-
 @pytest.mark.parametrize("expect", [True, False])
 async def test_bodies_over_the_memory_budget_are_answered_429(expect: bool) -> None:
     reviewer, large = ScriptedReviewer(), admission(object={"data": "x" * 60_000})
