@@ -22,7 +22,7 @@ _STARTS = {"cloud": "cloud start"}
 
 EXAMPLE = """\
 example:
-  python -m benchmarks --peer '/usr/local/bin/shell-operator start'     # everything, about 8 minutes on two cores
+  python -m benchmarks --peer '/usr/local/bin/shell-operator start'     # everything, about 12 minutes on two cores
   python -m benchmarks --only idle --only events                        # hookrunner alone, two of the scenarios
   python -m benchmarks modules --peer '/usr/local/bin/addon-operator start'
   python -m benchmarks addons --only many                               # instances of addons against as many modules
