@@ -12,7 +12,7 @@ import pytest
 from hookrunner import cron
 from hookrunner.background import Background
 from hookrunner.engine import dispatch
-from hookrunner.engine.queues import Queue
+from hookrunner.engine.queues import Queue, QueueParts
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import BadConfig, BadHookConfig
 from hookrunner.hooks.config import hook_config
@@ -71,7 +71,7 @@ async def test_each_operation_on_a_queue_is_timed_by_itself() -> None:
         return Done()
 
     async with asyncio.TaskGroup() as group:
-        queues, background = Queues(FakeGate(), clock.__next__, metrics, 100), Background(group)
+        queues, background = Queues(QueueParts(FakeGate(), clock.__next__, metrics)), Background(group)
         queues.open(MAIN, run, background)
         for name in ("a", "b", "c"):
             queues.by_name[MAIN].enqueue(EnableScheduleBindings(name))

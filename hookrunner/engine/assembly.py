@@ -8,6 +8,7 @@ from functools import partial
 from hookrunner.background import Background
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import Applier, HookExecutor, InlineRuns, ValuesStore
+from hookrunner.engine.queues import QueueParts
 from hookrunner.engine.resident_status import export_residents
 from hookrunner.engine.reviews.review_runs import ReviewRuns
 from hookrunner.engine.reviews.reviewer import HookReviewer, ReviewDeclarations
@@ -82,8 +83,7 @@ def assemble_engine(
     processes = HookProcesses(settings.hooks, parts.children)
     executor = HookExecutor(processes, Applier(objects, hook_metrics), gate, RunMetrics(metrics, clock), values)
     runs = QueueRuns(executor, gate, metrics, clock)
-    threshold = settings.engine.compaction_threshold
-    queues = Queues(gate, clock, metrics, threshold)
+    queues = Queues(QueueParts(gate, clock, metrics, settings.engine.compaction_threshold))
     activator = BindingActivator(monitors, schedules, parts.jq, metrics, clock)
     engine = Engine(runs, activator, queues, gate, parts.background)
     status = Status(engine, queues, (monitors, kube.patcher.outage), (executor, runs), clock)

@@ -130,13 +130,10 @@ class Engine:
         self._rules = AgreedRules()
 
     def start(self, hooks: Iterable[Hook], monitors: Monitors, schedules: Schedules) -> None:
-        """Register these hooks, in the order of a start, and begin to read events and ticks."""
+        """Register these hooks, in the order of a start, and begin to read events and ticks. Raises BadHookConfig as
+        `register`."""
         self.open(MAIN)
-        hooks = tuple(hooks)
-        for hook in hooks:  # before a queue is opened for any of them
-            self._rules.add(hook)
-        for hook in hooks:
-            self.register(hook)
+        self.register(*hooks)
         for order in dispatch.startup(self.hooks.values()):
             self._starting.append(self._enqueue(order))
         self._background.keep("events", lambda: self._read_events(monitors.events))
@@ -184,14 +181,17 @@ class Engine:
     def _enqueue(self, order: Order) -> Task:
         return self._queues.by_name[order.queue].enqueue(order)
 
-    def register(self, hook: Hook) -> None:
-        """Make a hook known. The caller decides when its bindings begin."""
-        self._rules.add(hook)
-        self.hooks = dict(sorted({**self.hooks, hook.name: hook}.items()))
-        self._gate.register(hook)
-        bindings: tuple[QueuedBinding, ...] = (*hook.config.schedules, *hook.config.kubernetes)
-        for queue in {binding.queue for binding in bindings}:
-            self.open(queue)
+    def register(self, *hooks: Hook) -> None:
+        """Make hooks known, and let their queues go by the rules that they state. The caller decides when their
+        bindings begin. Raises BadHookConfig, and none is known, if one states other rules for a queue than another."""
+        self._rules.add(hooks)
+        self.hooks = dict(sorted({**self.hooks, **{hook.name: hook for hook in hooks}}.items()))
+        for hook in hooks:
+            self._gate.register(hook)
+            self._follow_rules(hook)
+            bindings: tuple[QueuedBinding, ...] = (*hook.config.schedules, *hook.config.kubernetes)
+            for queue in {binding.queue for binding in bindings}:
+                self.open(queue)
 
     def open(self, queue: str, run_module: RunModule | None = None) -> None:
         """Make sure that there is a queue of this name. `run_module` carries out the tasks of modules in it."""
@@ -209,7 +209,14 @@ class Engine:
         self._activator.deactivate(hook)
         self._queues.forget(hook.name)
         self._gate.unregister(hook.name)
+        self._rules.forget(hook)
+        self._follow_rules(hook)
         self._runs.retire(hook)
+
+    def _follow_rules(self, hook: Hook) -> None:
+        """Let queues that are open go by the rules that hold now, as far as the hook states any."""
+        for queue in hook.config.settings.queues:
+            self._queues.set_rules(queue, self._rules.of(queue))
 
     async def enable(self, hook: Hook, queue: Queue, task: Task) -> Outcome:
         """Start the monitors of a hook and enqueue their Synchronizations, or arm its crontabs."""

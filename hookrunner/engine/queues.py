@@ -69,34 +69,32 @@ class Idle:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class QueueParts:
+    """What all queues share. From `compact_at` waiting runs of one hook on, they are merged; 0 is never."""
+
+    gate: Gate
+    clock: Clock
+    metrics: Metrics
+    compact_at: int = 100
+
+
 class Queue:
-    """Tasks for as many workers as its rules say. From `compact_at` waiting runs of one hook on, they are merged;
-    0 is never.
+    """Tasks, of which as many run at once as its rules say. `runs` counts the runs of each hook, `compactions` how
+    often they were merged."""
 
-    `runs` counts the runs of each hook, `compactions` how often they were merged.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        gate: Gate,
-        clock: Clock,
-        metrics: Metrics,
-        compact_at: int = 100,
-        rules: QueueRules = ONE_BY_ONE,
-    ) -> None:
+    def __init__(self, name: str, parts: QueueParts, rules: QueueRules = ONE_BY_ONE) -> None:
         self.name = name
-        self.rules = rules
         self.closed = False
         self._lanes = Lanes(rules)
         self._running: dict[Task, float] = {}
         self._repetitions: dict[frozenset[Lane], Task] = {}
         self.compactions: dict[str, int] = {}
         self.runs: dict[str, int] = {}
-        self._gate = gate
-        self._clock = clock
-        self._metrics = metrics
-        self._compact_at = compact_at
+        self._gate = parts.gate
+        self._clock = parts.clock
+        self._metrics = parts.metrics
+        self._compact_at = parts.compact_at
         self._tasks: OrderedDict[int, Task] = OrderedDict()
         self._limits: dict[str, int] = {}
         self._wake = asyncio.Event()
@@ -106,6 +104,17 @@ class Queue:
 
     def __iter__(self) -> Iterator[Task]:
         return iter(tuple(self._tasks.values()))
+
+    @property
+    def rules(self) -> QueueRules:
+        """What may run side by side in it."""
+        return self._lanes.rules
+
+    def set_rules(self, rules: QueueRules) -> None:
+        """Go by other rules from now on; what runs is not touched."""
+        if rules != self.rules:
+            self._lanes = Lanes(rules)
+            self._wake.set()
 
     @property
     def running(self) -> Mapping[Task, float]:
@@ -175,6 +184,8 @@ class Queue:
     def dequeue_now(self) -> Task | Idle:
         """The task to run at this moment, merged with those that may be done in the same execution; or why no task can
         run. A task that its rate limit holds up is set aside, not merged."""
+        if len(self._running) >= self.rules.concurrency:
+            return Idle(None, "waiting for task")
         while isinstance(choice := self.pick(self._clock()), Task):
             if (seconds := self._gate.take_token(choice.order)) <= 0:
                 self._forget_repetition(choice)
@@ -379,12 +390,8 @@ class Queue:
         closed: set[Lane] = set()
         for task in self._tasks.values():
             lanes = task.order.lanes
-            delayed = task.passable and task.due > now
-            held = (
-                lanes
-                if delayed or not closed.isdisjoint(lanes) or self._gate.obstacle(task.order)
-                else frozenset[Lane]()
-            )
+            waits = (task.passable and task.due > now) or not closed.isdisjoint(lanes)
+            held = lanes if waits or self._gate.obstacle(task.order) else frozenset[Lane]()
             closed |= held
             yield task, held
 

@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 from hookrunner import log
 from hookrunner.background import Background
 from hookrunner.engine.hook_executor import HookExecutor
-from hookrunner.engine.queues import Clock, Gate, Queue
+from hookrunner.engine.queues import Clock, Queue, QueueParts
 from hookrunner.engine.run_gate import RunGate
 from hookrunner.errors import HookFailed, HookrunnerError, PatchFailed, internal
 from hookrunner.kube.back_off import Outage
@@ -46,13 +46,10 @@ _log = log.get(__name__)
 
 class Queues:
     """Opens queues when they are first named; `open` starts the worker, `close` ends it. `by_name` are
-    those that are open, `compact_at` is their compaction threshold."""
+    those that are open."""
 
-    def __init__(self, gate: Gate, clock: Clock, metrics: Metrics, compact_at: int) -> None:
-        self._gate = gate
-        self._clock = clock
-        self._metrics = metrics
-        self._compact_at = compact_at
+    def __init__(self, parts: QueueParts) -> None:
+        self._parts = parts
         self.by_name: dict[str, Queue] = {}
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._ending: dict[asyncio.Task[None], Queue] = {}
@@ -62,11 +59,17 @@ class Queues:
         return iter(tuple(self.by_name.values()))
 
     def open(self, name: str, run: Run, background: Background, rules: QueueRules = ONE_BY_ONE) -> None:
-        """Make sure that there is a queue of this name, with workers that call `run` for each task."""
+        """Make sure that there is a queue of this name with these rules, and a worker that calls `run` for each
+        task."""
         if name not in self.by_name:
-            queue = Queue(name, self._gate, self._clock, self._metrics, self._compact_at, rules)
-            self.by_name[name] = queue
+            queue = self.by_name[name] = Queue(name, self._parts)
             self._workers[name] = background.keep(f"queue {name}", lambda: work(queue, run), ends=True)
+        self.set_rules(name, rules)
+
+    def set_rules(self, name: str, rules: QueueRules) -> None:
+        """Let a queue, if there is one of this name, go by other rules from now on."""
+        if name in self.by_name:
+            self.by_name[name].set_rules(rules)
 
     async def close(self, name: str) -> None:
         """Remove a queue, if there is one of this name: what waits in it is dropped at once, what runs is waited
@@ -142,14 +145,18 @@ def _runs_a_hook(queue: Queue) -> bool:
 
 
 async def work(queue: Queue, run: Run) -> None:
-    """Work on a queue until it is closed, on as many tasks at once as its rules say."""
-    await asyncio.gather(*(_work(queue, run) for _ in range(queue.rules.concurrency)))
+    """Work on a queue until it is closed, on as many tasks at once as its rules say at the time."""
+    async with asyncio.TaskGroup() as runs:
+        while (task := await queue.dequeue()) is not None:
+            if queue.rules.concurrency > 1:
+                runs.create_task(_carry_out(queue, task, run), name=f"queue {queue.name}: {task.describe()}")
+            else:
+                await _carry_out(queue, task, run)
 
 
-async def _work(queue: Queue, run: Run) -> None:
-    """Whatever goes wrong inside a task is that task's failure."""
-    while (task := await queue.dequeue()) is not None:
-        queue.settle(task, await _outcome(queue, task, run))
+async def _carry_out(queue: Queue, task: Task, run: Run) -> None:
+    """Anything that goes wrong inside a task is that task's failure."""
+    queue.settle(task, await _outcome(queue, task, run))
 
 
 async def _outcome(queue: Queue, task: Task, run: Run) -> Outcome:

@@ -5,7 +5,7 @@ rules, an object, or a namespace. Where lanes are objects, what waits for one of
 What is about no single object, a Synchronization or a group, has the whole queue to itself.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hookrunner.errors import BadHookConfig
@@ -41,22 +41,39 @@ class Lanes:
 
 
 class AgreedRules:
-    """The rules that hooks state for queues, by the queues' names."""
+    """The rules that hooks state for queues, by the names of queues and hooks."""
 
     def __init__(self) -> None:
-        self._stated: dict[str, tuple[str, QueueRules]] = {}
+        self._stated: dict[str, dict[str, QueueRules]] = {}
 
-    def add(self, hook: Hook) -> None:
-        """Take in what a hook states. Raises BadHookConfig if another one states something else."""
-        for name, rules in hook.config.settings.queues.items():
-            first, known = self._stated.setdefault(name, (hook.name, rules))
-            if known != rules:
-                problem = f"settings.queues.{name} is {rules}, and {known} in {first}; state the same in both"
-                raise BadHookConfig(hook.name, [problem])
+    def add(self, hooks: Sequence[Hook]) -> None:
+        """Take in what hooks state, or nothing of it if two state different rules for a queue. Raises BadHookConfig
+        then, which names both."""
+        try:
+            for hook in hooks:
+                self._add(hook)
+        except BadHookConfig:
+            for hook in hooks:
+                self.forget(hook)
+            raise
+
+    def forget(self, hook: Hook) -> None:
+        """The hook states nothing any more."""
+        for name in hook.config.settings.queues:
+            self._stated.get(name, {}).pop(hook.name, None)
 
     def of(self, queue: str) -> QueueRules:
         """Those of a queue."""
-        return self._stated[queue][1] if queue in self._stated else ONE_BY_ONE
+        return next(iter(self._stated.get(queue, {}).values()), ONE_BY_ONE)
+
+    def _add(self, hook: Hook) -> None:
+        for name, rules in hook.config.settings.queues.items():
+            stated = self._stated.setdefault(name, {})
+            for other, known in stated.items():
+                if known != rules:
+                    problem = f"settings.queues.{name} is {rules}, and {known} in {other}; state the same in both"
+                    raise BadHookConfig(hook.name, [problem])
+            stated[hook.name] = rules
 
 
 def is_about_many(order: HookRun) -> bool:

@@ -23,6 +23,7 @@ from hookrunner.convergence.turns import TurnRules
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.convergence.units import UnitWorld
 from hookrunner.engine.engine import BindingActivator, Engine
+from hookrunner.engine.queues import QueueParts
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
 from hookrunner.engine.run_deadlines import RunDeadlines
 from hookrunner.engine.run_gate import RunGate
@@ -243,7 +244,7 @@ class Site:
         self.metrics, self.streams = metrics, Streams(FakeCluster().watch, background, metrics)
         monitors = Monitors(self.streams, jq, background, metrics, clock)
         gate = RunGate(monitors, clock, metrics)
-        queues = Queues(gate, clock, metrics, 100)
+        queues = Queues(QueueParts(gate, clock, metrics))
         enabling = BindingActivator(monitors, schedules, jq, metrics, clock)
         self.engine = Engine(NoHookRuns(), enabling, queues, gate, background)
         self.engine.start([], monitors, schedules)

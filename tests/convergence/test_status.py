@@ -11,7 +11,7 @@ from hookrunner.convergence.decisions.configuration import NOTHING_LOST
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.convergence.status import ModulesStatus, StatusSources, failing_hooks, work
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.engine.queues import Queue
+from hookrunner.engine.queues import Queue, QueueParts
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.modules import Choice, Decision, Module, Phase, Traits
@@ -149,7 +149,8 @@ def test_a_missing_configuration_is_critical_if_modules_would_be_removed() -> No
 
 
 def test_a_failed_module_has_its_failures_and_its_next_try() -> None:
-    states, queue = UnitStates([module("bad", 10)]), Queue("module/bad", FakeGate(), lambda: 0.0, Metrics(""))
+    states = UnitStates([module("bad", 10)])
+    queue = Queue("module/bad", QueueParts(FakeGate(), lambda: 0.0, Metrics("")))
     states.module("bad").decide(ON)
     states.module("bad").fail("no way")
     queue.enqueue(UnitTask("ModuleRun", "bad", "test"))

@@ -14,6 +14,7 @@ import pytest
 from hookrunner.background import Background
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import Applier, HookExecutor
+from hookrunner.engine.queues import QueueParts
 from hookrunner.engine.run_gate import RunGate
 from hookrunner.engine.status import Status
 from hookrunner.engine.workers import QueueRuns, Queues
@@ -72,7 +73,7 @@ class Bench:
         processes, run_metrics = HookProcesses(settings, children), RunMetrics(self.metrics, clock)
         self.executor = HookExecutor(processes, applier, self.gate, run_metrics, None)
         self.hook_runs = QueueRuns(self.executor, self.gate, self.metrics, clock)
-        self.queues = Queues(self.gate, clock, self.metrics, 100)
+        self.queues = Queues(QueueParts(self.gate, clock, self.metrics))
         self.activator = BindingActivator(self.monitors, self.schedules, jq, self.metrics, clock)
         self.engine = Engine(self.hook_runs, self.activator, self.queues, self.gate, self.background)
         watching, runs = (self.monitors, client.outage), (self.executor, self.hook_runs)

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from hookrunner.engine.hook_needs import LONG, endless_runs, failing_hooks
-from hookrunner.engine.queues import FIRST_DELAY, Queue
+from hookrunner.engine.queues import FIRST_DELAY, Queue, QueueParts
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.needs import UserNeed
@@ -18,7 +18,7 @@ def run(hook: str, binding: str = "tick") -> HookRun:
 
 
 def queue_with(*orders: HookRun | UnitTask, name: str = "main") -> Queue:
-    queue = Queue(name, FakeGate(), lambda: 0.0, Metrics(""))
+    queue = Queue(name, QueueParts(FakeGate(), lambda: 0.0, Metrics("")))
     for order in orders:
         queue.enqueue(order)
     return queue

@@ -3,10 +3,10 @@
 import pytest
 
 from hookrunner.engine.queue_dumps import dump
-from hookrunner.engine.queues import Idle, Queue
+from hookrunner.engine.queues import Idle, Queue, QueueParts
 from hookrunner.errors import BadHookConfig
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import BindingType, Hook, HookConfig, HookSettings, QueueRules
+from hookrunner.model.bindings import ONE_BY_ONE, BindingType, Hook, HookConfig, HookSettings, QueueRules
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.lanes import AgreedRules
 from hookrunner.model.resources import ObjectKey
@@ -20,7 +20,7 @@ class Bench:
     def __init__(self, concurrency: int = 1, order_by: str = "binding", compact_at: int = 100) -> None:
         self.now = 0.0
         rules = QueueRules(concurrency, order_by)  # type: ignore[arg-type]
-        self.queue = Queue("q", FakeGate(), lambda: self.now, Metrics(""), compact_at, rules)
+        self.queue = Queue("q", QueueParts(FakeGate(), lambda: self.now, Metrics(""), compact_at), rules)
 
     def add(self, *orders: HookRun) -> None:
         for order in orders:
@@ -126,6 +126,20 @@ def test_a_failed_object_holds_up_no_other_one() -> None:
     assert bench.begin() == ["a=3"]
 
 
+def test_rules_of_a_queue_may_change_while_it_works() -> None:
+    bench = Bench()
+    bench.add(*map(event, "abc"))
+    assert bench.begin() == ["a=1 b=1 c=1"]
+    bench.queue.set_rules(QueueRules(3, "object"))
+    bench.add(*map(event, "cde"))
+    assert bench.begin() == ["d=1", "e=1"]
+    bench.queue.set_rules(ONE_BY_ONE)
+    assert bench.begin() == []
+    for about in ("a=1 b=1 c=1", "d=1", "e=1"):
+        bench.end(about)
+    assert bench.begin() == ["c=1"]
+
+
 def test_compaction_keeps_lanes_apart() -> None:
     bench = Bench(concurrency=2, order_by="object", compact_at=4)
     bench.add(*(event(name, str(number)) for number in range(5) for name in "ab"))
@@ -203,9 +217,14 @@ def test_hooks_that_state_different_rules_for_a_queue_are_refused_by_name() -> N
         return Hook(name, None, HookConfig("v1", settings=settings))  # type: ignore[arg-type]
 
     rules = AgreedRules()
-    rules.add(hook("a", 2))
-    rules.add(hook("c", 2))
+    rules.add([hook("a", 2)])
+    rules.add([hook("c", 2)])
     assert rules.of("q") == QueueRules(2, "object")
     with pytest.raises(BadHookConfig, match=r"settings.queues.q is .concurrency: 3, .*2.* in a;") as error:
-        rules.add(hook("b", 3))
+        rules.add([hook("b", 3)])
     assert error.value.hook == "b"
+    for name in "ac":
+        rules.forget(hook(name, 2))
+    with pytest.raises(BadHookConfig, match=r"4.*3.* in b;"):
+        rules.add([hook("b", 3), hook("d", 4)])
+    assert rules.of("q") == ONE_BY_ONE

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.engine.queues import Queue
+from hookrunner.engine.queues import Queue, QueueParts
 from hookrunner.engine.workers import Queues, retry_after
 from hookrunner.kube.back_off import Outage
 from hookrunner.metrics.names import Metrics
@@ -27,7 +27,7 @@ async def test_a_hook_that_failed_in_an_outage_runs_again_at_its_end() -> None:
 
     async with asyncio.TaskGroup() as group:
         background = Background(group)
-        queues = Queues(FakeGate(), loop.time, Metrics(""), 100)
+        queues = Queues(QueueParts(FakeGate(), loop.time, Metrics("")))
         queues.open("main", run, background)
         background.keep("outages", lambda: retry_after(outage, queues, loop.time))
         outage.note_failure()

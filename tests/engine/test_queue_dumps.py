@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hookrunner.engine.queue_dumps import dump
-from hookrunner.engine.queues import Queue
+from hookrunner.engine.queues import Queue, QueueParts
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.tasks import HookRun, UnitTask
@@ -18,7 +18,7 @@ def run(hook: str, module: str = "") -> HookRun:
 def queue_with(*orders: HookRun | UnitTask) -> tuple[Queue, list[float]]:
     """A queue whose first task was begun at 3 s, and its clock."""
     clock = [0.0]
-    queue = Queue("main", FakeGate(), lambda: clock[0], Metrics(""))
+    queue = Queue("main", QueueParts(FakeGate(), lambda: clock[0], Metrics("")))
     for order in orders:
         queue.enqueue(order)
     clock[0] = 3.0

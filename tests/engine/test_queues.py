@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from hookrunner.engine.queue_dumps import dump
-from hookrunner.engine.queues import Idle, Queue, back_off
+from hookrunner.engine.queues import Idle, Queue, QueueParts, back_off
 from hookrunner.kube.back_off import TokenBucket
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
@@ -44,7 +44,7 @@ class Bench:
     compact_at: int = 100
 
     def __post_init__(self) -> None:
-        self.queue = Queue("main", self.gate, self.clock, Metrics(""), self.compact_at)
+        self.queue = Queue("main", QueueParts(self.gate, self.clock, Metrics(""), self.compact_at))
 
     def next(self) -> str:
         """The context names of the task that would run now, or the reason why none does."""
@@ -347,7 +347,7 @@ def test_a_task_that_waits_is_taken_where_the_timer_is_early(outcome: Failed | P
 
 
 async def taken_again(outcome: Failed | Postponed) -> None:
-    queue = Queue("main", FakeGate(), asyncio.get_running_loop().time, Metrics(""))
+    queue = Queue("main", QueueParts(FakeGate(), asyncio.get_running_loop().time, Metrics("")))
     queue.enqueue(run("h", "a"))
     for _ in range(2):
         task = await queue.dequeue()
@@ -375,7 +375,7 @@ def test_a_rate_limit_ends_where_the_timer_is_early(interval: float) -> None:
 async def limited(interval: float) -> None:
     now = asyncio.get_running_loop().time
     bucket, began = TokenBucket(interval, 1), now()
-    queue = Queue("main", FakeGate(take=lambda: bucket.take(now())), now, Metrics(""))
+    queue = Queue("main", QueueParts(FakeGate(take=lambda: bucket.take(now())), now, Metrics("")))
     for name in ("a", "b", "c", "d"):
         queue.enqueue(run(name, name))
     while len(queue):

@@ -10,10 +10,10 @@ import pytest
 
 from hookrunner import log
 from hookrunner.background import Background
-from hookrunner.engine.queues import Queue
+from hookrunner.engine.queues import Queue, QueueParts
 from hookrunner.engine.workers import Queues
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import BindingType
+from hookrunner.model.bindings import BindingType, QueueRules
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.tasks import Done, HookRun, Order, Outcome, Task, UnitTask
 from tests.fakes.gates import FakeGate
@@ -33,14 +33,17 @@ async def running(seconds: float, *more: Order) -> AsyncIterator[Queues]:
 
     async with asyncio.TaskGroup() as group:
         background = Background(group)
-        queues = Queues(FakeGate(), asyncio.get_running_loop().time, Metrics(""), 100)
-        first = HookRun("h", "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),))
-        for order in (first, *more):
+        queues = Queues(QueueParts(FakeGate(), asyncio.get_running_loop().time, Metrics("")))
+        for order in (schedule("h"), *more):
             queues.open(order.queue, run, background)
             queues.by_name[order.queue].enqueue(order)
             await begun.acquire()
         yield queues
         background.stop()
+
+
+def schedule(hook: str) -> HookRun:
+    return HookRun(hook, "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),))
 
 
 @pytest.mark.parametrize(("seconds", "waited"), [(3.0, 3.0), (3600.0, 25.0)], ids=["ends in time", "takes longer"])
@@ -50,6 +53,20 @@ async def test_a_running_hook_is_waited_for_until_it_ends_or_its_grace(seconds: 
         began = now()
         await queues.stop(25.0)
         assert now() - began == pytest.approx(waited, abs=0.01)
+
+
+async def test_an_open_queue_takes_other_rules_without_a_restart() -> None:
+    """Of five hooks that run for three seconds each, the first is alone; then three rules hold, then one."""
+    now = asyncio.get_running_loop().time
+    async with running(3.0) as queues:
+        tasks = [queues.by_name["main"].enqueue(schedule(f"h{number}")) for number in range(5)]
+        queues.set_rules("main", QueueRules(concurrency=3))
+        asyncio.get_running_loop().call_later(5.0, queues.set_rules, "main", QueueRules())
+        began, ends = now(), list[int]()
+        for task in tasks:
+            await task.over.wait()
+            ends.append(round(now() - began))
+    assert ends == [6, 6, 6, 9, 12]
 
 
 async def test_hooks_that_are_waited_for_are_named() -> None:

@@ -29,15 +29,15 @@ class UnitHooks:
 
     async def load(self, state: UnitState) -> None:
         """Ask the unit's hooks for their configuration, if that was not done yet. Raises BadHookConfig for the first
-        bad one; no hook is registered then."""
+        bad one, also if it states other rules for a queue than another hook; no hook is registered then."""
         if state.loaded:
             return
         catalog = await self._load(state.unit)
         for problem in catalog.problems:
             raise problem
-        state.load_hooks(map(dispatch.in_own_queue, catalog.hooks))
-        for hook in state.hooks:
-            self._engine.register(hook)
+        hooks = tuple(map(dispatch.in_own_queue, catalog.hooks))
+        self._engine.register(*hooks)
+        state.load_hooks(hooks)
 
     async def run(self, state: UnitState, type: BindingType) -> None:
         """Run those that have such a binding, one after another. Raises the first failure."""

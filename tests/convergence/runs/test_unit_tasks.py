@@ -12,6 +12,7 @@ import pytest
 from hookrunner.background import Background
 from hookrunner.convergence.runs.unit_tasks import UnitTasks
 from hookrunner.convergence.unit_states import UnitStates
+from hookrunner.engine.queues import QueueParts
 from hookrunner.engine.run_gate import MissingSnapshot
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookFailed, RunPostponed
@@ -77,7 +78,7 @@ class World:
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     clock, metrics = asyncio.get_running_loop().time, Metrics("", True)
-    states, queues = UnitStates([module("a", 1), module("b", 1)]), Queues(FakeGate(), clock, metrics, 0)
+    states, queues = UnitStates([module("a", 1), module("b", 1)]), Queues(QueueParts(FakeGate(), clock, metrics, 0))
     attempts = list[tuple[float, str]]()
     runs, deletions = Attempts("run", attempts), Attempts("delete", attempts)
     tasks = UnitTasks(states, (runs.run, deletions.run), queues, metrics, clock)
