@@ -17,7 +17,7 @@ class Door:
         return bool(self.spec.get("open"))
 
 
-@hook.reconcile("example.com/v1/Door")
+@hook.reconcile("example.com/v1/Door", concurrency=20)
 async def close(door: Door | None, cluster: Cluster) -> After | None:
     if door and door.is_open:
         where = {"apiVersion": "example.com/v1", "kind": "Door", "metadata": door.metadata}

@@ -13,11 +13,11 @@
 
     hook.run()
 
-A function gets what its parameters name: `cluster`, `snapshots`, `values`, `config_values`, `metrics`, `log`, `event`,
-`context`, `instance`, `conditions`, `task`. The first one that is none of these is what the function is about: an
-object, or an event or a review of one. If it is annotated with a type, it is made of the object: pydantic's
-`model_validate`, a dataclass with the names of fields, or any callable. Functions may be `async`. Keywords are the keys
-of a hook's configuration in snake case (docs/hooks.md), with shorter words for the most common ones.
+A function gets what its parameters name: `cluster`, `snapshots`, `values`, `config_values`, `metrics`, `log`,
+`progress`, `event`, `context`, `instance`, `conditions`, `task`. The first one that is none of these is what the
+function is about: an object, or an event or a review of one. If it is annotated with a type, it is made of the object:
+pydantic's `model_validate`, a dataclass with the names of fields, or any callable. Functions may be `async`. Keywords
+are the keys of a hook's configuration in snake case (docs/hooks.md), with shorter words for the most common ones.
 
 An exception makes the run fail; of `HookFailed` the log has the message only. What is printed is the log.
 
@@ -25,13 +25,14 @@ Standard library only, Python 3.9 or newer: an image without hookrunner may have
 docs/sdk.md.
 """
 
-from .answers import After, Cluster, Conditions, Deny, HookFailed, Metrics, Values, ref
+from .answers import After, Cancelled, Cluster, Conditions, Deny, HookFailed, Metrics, Values, ref
 from .hook import Hook
 from .subjects import Event, Log, Review, Snapshot
 from .tasks import Task
 
 __all__ = [
     "After",
+    "Cancelled",
     "Cluster",
     "Conditions",
     "Deny",

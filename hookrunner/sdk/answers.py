@@ -23,6 +23,11 @@ class HookFailed(Exception):
     """The run has failed. The message is for a person, and is all that the log has of it."""
 
 
+class Cancelled(BaseException):
+    """Raised in a function of a process that stays when its run takes longer than it may. It is no `Exception`, so that
+    a function that catches those ends nevertheless."""
+
+
 class Deny(HookFailed):
     """A review is refused, with this message to the user and an HTTP status from 400 to 599."""
 

@@ -1,20 +1,18 @@
-"""How runs reach a hook and answers leave it: files, or lines over two descriptors (docs/hook-protocol.md)."""
+"""One run whose parts are files, and how a run ends (docs/hook-protocol.md)."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TextIO
+from typing import Any
 
 from .answers import HookFailed
 from .tasks import Task
 
 JSON = Any
 CarryOut = Callable[[Task], None]
-PROTOCOL, VERSION = "hookrunner.io/resident", 1
 
 _STREAMS = {
     "operations": "KUBERNETES_PATCH_PATH",
@@ -39,7 +37,7 @@ def run_once(carry_out: CarryOut) -> int:
     """One run by files; the exit status. If it fails, its operations are written nevertheless: of them only those with
     `ignoreHookError` are carried out."""
     task = Task(_read_run(os.environ))
-    message = _attempt(carry_out, task)
+    message = attempt(carry_out, task)
     answer = task.answer()
     if message is not None:
         answer = {"operations": answer.get("operations", [])}
@@ -47,41 +45,7 @@ def run_once(carry_out: CarryOut) -> int:
     return 0 if message is None else 1
 
 
-def serve(carry_out: CarryOut, concurrency: int = 1) -> None:
-    """Answer runs until the requests end. Raises SystemExit if no one has asked for that."""
-    requests, answers = _open_streams()
-    writing = threading.Lock()
-
-    def say(message: Mapping[str, JSON]) -> None:
-        with writing:
-            answers.write(json.dumps(message) + "\n")
-            answers.flush()
-
-    for line in requests:
-        message = json.loads(line)
-        if "hello" in message:
-            say({"hello": {"version": VERSION, "capabilities": ["file"], "concurrency": concurrency, "sdk": "python"}})
-        elif "run" in message and concurrency > 1:
-            threading.Thread(target=_answer, args=(carry_out, message["run"], say)).start()
-        elif "run" in message:
-            _answer(carry_out, message["run"], say)
-
-
-def _answer(carry_out: CarryOut, run: Mapping[str, JSON], say: Callable[[Mapping[str, JSON]], None]) -> None:
-    if "file" in run:
-        with open(run["file"], encoding="utf-8") as file:
-            run = {**json.load(file)["run"], "id": run["id"]}
-    task = Task(run)
-    message = _attempt(carry_out, task)
-    answer = task.answer()
-    if message is not None:
-        answer = {"outcome": "failed", "message": message, "operations": answer.get("operations", [])}
-    sys.stdout.flush()  # what was printed belongs to this run
-    sys.stderr.flush()
-    say({"answer": {"id": run["id"], **answer}})
-
-
-def _attempt(carry_out: CarryOut, task: Task) -> str | None:
+def attempt(carry_out: CarryOut, task: Task) -> str | None:
     """Carry the run out; why it failed, which the log has then, None if it did not."""
     try:
         carry_out(task)
@@ -137,22 +101,3 @@ def _write(path: str | None, documents: Iterable[JSON]) -> None:
     if path and lines:
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(lines)
-
-
-def _open_streams() -> tuple[TextIO, TextIO]:
-    """Where requests are read and answers are written: duplicates of the two descriptors that no child inherits, since
-    one that holds them open, or prints there, would break the session."""
-    paths = [os.environ.get(name) for name in ("HOOKRUNNER_REQUESTS", "HOOKRUNNER_ANSWERS")]
-    if None in paths:
-        sys.exit("--resident is for hookrunner, which sets HOOKRUNNER_REQUESTS and HOOKRUNNER_ANSWERS")
-    numbers = [int(str(path).rpartition("/")[2]) for path in paths]
-    streams = _duplicate_streams(*numbers)
-    for number in numbers:
-        os.close(number)
-    return streams
-
-
-def _duplicate_streams(requests: int, answers: int) -> tuple[TextIO, TextIO]:
-    """Streams on duplicates of two descriptors, which no program inherits that is executed. hookrunner.provider and
-    hookrunner.sdk have this text both, since an image may have a copy of one of them alone."""
-    return os.fdopen(os.dup(requests), encoding="utf-8"), os.fdopen(os.dup(answers), "w", encoding="utf-8")

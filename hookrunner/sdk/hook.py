@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Hashable
+from os.path import basename
 from typing import Any, TypeVar
 
 from . import carriers, steps
 from .config import to_kind, to_part
 from .steps import Step
-from .tasks import Handler, Task
+from .tasks import Handler, Task, code_of
 
 JSON = Any
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,16 +24,28 @@ class Hook:
     def __init__(self, resident: JSON = True, **settings: JSON) -> None:
         self._resident = resident
         self._settings = to_part("settings", settings)
+        self._own_queues: dict[str, JSON] = {}
         self._parts: dict[str, Any] = {}
         self._steps: dict[str, list[Step]] = {}
 
-    def reconcile(self, kind: str, **binding: JSON) -> Callable[[F], F]:
+    def reconcile(self, kind: str, concurrency: int = 1, **binding: JSON) -> Callable[[F], F]:
         """Call the function for each object of this kind, at first and when it has changed, with the object as it was
         last heard of, None when it does not exist any more. It may return `After`. Raises ValueError for a binding
-        that keeps no objects."""
+        that keeps no objects.
+
+        It has a queue of its own, where one object holds up no other: `concurrency` of them are reconciled at once,
+        more than one in threads, and each in order. A `queue` that is named goes by what `Hook(queues=…)` says.
+        """
         if not binding.get("keep_full_objects_in_memory", True):
             raise ValueError("reconcile needs whole objects: take keep_full_objects_in_memory away, or use `on`")
-        return lambda function: self._object(kind, function, binding, steps.for_objects)
+        if "queue" in binding and concurrency > 1:
+            raise ValueError("concurrency is for a queue of the function's own: take queue away, or use Hook(queues=…)")
+
+        def add(function: F) -> F:
+            own = {} if "queue" in binding else {"queue": self._own_queue(function, binding, concurrency)}
+            return self._object(kind, function, {**binding, **own}, steps.for_objects)
+
+        return add
 
     def on(self, kind: str, **binding: JSON) -> Callable[[F], F]:
         """Call the function for each event of objects of this kind, with an `Event`, or with its object made to the
@@ -111,10 +124,12 @@ class Hook:
 
     @property
     def config(self) -> dict[str, JSON]:
-        """The answer to `--config`. `resident` is in it for hookrunner only, since shell-operator refuses such
-        settings."""
-        stays = self._resident and carriers.is_hookrunner()
-        settings = {**self._settings, **({"resident": self._resident} if stays else {})}
+        """The answer to `--config`. What no one has written, `resident` and the queues of `reconcile`, is in it for
+        hookrunner only, since shell-operator refuses such settings."""
+        settings = dict(self._settings)
+        if carriers.is_hookrunner():
+            settings |= {"resident": self._resident} if self._resident else {}
+            settings |= {"queues": self._queues} if self._queues else {}
         return {"configVersion": "v1", **({"settings": settings} if settings else {}), **self._parts}
 
     def carry_out(self, task: Task) -> None:
@@ -136,14 +151,28 @@ class Hook:
         if sys.argv[1:] == ["--config"]:
             print(json.dumps(self.config))
         elif sys.argv[1:] == ["--resident"]:
-            carriers.serve(self.carry_out, self._concurrency)
+            from . import lines  # what it needs is not imported for one run
+
+            lines.serve(self.carry_out, self._concurrency)
         else:
             sys.exit(carriers.run_once(self.carry_out))
 
     @property
     def _concurrency(self) -> int:
         """Runs that may be side by side: as many as the widest of its own queues."""
-        return max((queue.get("concurrency", 1) for queue in self._settings.get("queues", {}).values()), default=1)
+        return max((queue.get("concurrency", 1) for queue in self._queues.values()), default=1)
+
+    @property
+    def _queues(self) -> dict[str, JSON]:
+        return {**self._own_queues, **self._settings.get("queues", {})}
+
+    def _own_queue(self, function: Callable[..., Any], binding: dict[str, JSON], concurrency: int) -> str:
+        """The name of a queue for a function: that of its file, since queues are not one hook's, and that of its
+        binding."""
+        file = basename(code_of(function).co_filename)
+        name = f"{file}/{binding.get('name', function.__name__)}"
+        self._own_queues[name] = {"concurrency": concurrency, "orderBy": "object"}
+        return name
 
     def _object(self, kind: str, function: F, binding: dict[str, JSON], make: Callable[[Handler], Step]) -> F:
         given = {**to_kind(kind), **to_part("kubernetes", binding)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 JSON = Any
@@ -62,11 +62,17 @@ class Review:
 
 
 class Log:
-    """Records with a level and fields; `print` writes such of level info."""
+    """Records with a level and fields; `print` writes such of level info. `report` sends one, unless it returns False:
+    then it is printed."""
+
+    def __init__(self, report: Callable[[str, Mapping[str, JSON]], bool]) -> None:
+        self._report = report
 
     def write(self, level: str, message: str, **fields: JSON) -> None:
         """One record."""
-        print(json.dumps({"level": level, "msg": message, **fields}, default=str), flush=True)
+        record = {"level": level, "msg": message, **fields}
+        if not self._report("log", record):
+            print(json.dumps(record, default=str), flush=True)
 
     def debug(self, message: str, **fields: JSON) -> None:
         """For those who look for a mistake."""

@@ -8,6 +8,7 @@ task.answer()                       # its Answer
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 from .answers import After, Cluster, Conditions, Metrics, Values
@@ -15,15 +16,24 @@ from .config import nearest
 from .subjects import Event, Log, Review, Snapshot
 
 JSON = Any
+Report = Callable[[str, Mapping[str, JSON]], bool]
+"""Sends a message of a kind about a run; False if nothing takes it."""
 _OWN = (Any, Event, Review, Mapping, dict, list, object)
 """What an object is not made to if a function names it."""
 
 
+def _report_nowhere(kind: str, body: Mapping[str, JSON]) -> bool:
+    return False
+
+
 class Task:
     """One run. `attempt` is 1 for the first one, `deadline` when it is given up (RFC 3339), both as far as they are
-    known, as is the name of the `hook`. `recycle = True` lets a process that stays end after it."""
+    known, as is the name of the `hook`. `recycle = True` lets a process that stays end after it. `cancelled` is why it
+    should end soon: `deadline`, `fenced`, or `shutdown`, after which its answer still counts; empty while it need not.
+    """
 
-    def __init__(self, run: Mapping[str, JSON]) -> None:
+    def __init__(self, run: Mapping[str, JSON], report: Report = _report_nowhere) -> None:
+        self.id: str = run.get("id", "")
         self.hook: str = run.get("hook", "")
         self.contexts: Sequence[Mapping[str, JSON]] = run["contexts"]
         self.attempt: int = run.get("attempt", 1)
@@ -31,13 +41,19 @@ class Task:
         self.module: str = run.get("module", "")
         self.instance: JSON = run.get("instance")
         self.package_directory: str = run.get("packageDirectory", "")
-        self.cluster, self.metrics, self.conditions, self.log = Cluster(), Metrics(), Conditions(), Log()
+        self.cluster, self.metrics, self.conditions, self.log = Cluster(), Metrics(), Conditions(), Log(report)
         self.values = Values(run.get("values") or {})
         self.config_values = Values(run.get("configValues") or {})
         self.recycle = False
+        self.cancelled = ""
         self.admission: JSON = None
         self.conversion: JSON = None
         self._again: list[float] = []
+        self._report = report
+
+    def progress(self, message: str) -> None:
+        """Show how far the run has come in `hookrunner queue list`, if the process stays."""
+        self._report("progress", {"message": message})
 
     def note(self, result: JSON) -> None:
         """Take in what a function returned: the earliest of several wishes for another run counts."""
@@ -80,6 +96,7 @@ GIVEN = frozenset(
         "config_values",
         "metrics",
         "log",
+        "progress",
         "event",
         "context",
         "instance",
@@ -124,9 +141,15 @@ class Handler:
         return result
 
 
+def code_of(function: Callable[..., Any]) -> CodeType:
+    """What it was written as, also where a decorator stands around it."""
+    code: CodeType = getattr(function, "__wrapped__", function).__code__
+    return code
+
+
 def _parameters(function: Callable[..., Any]) -> list[str]:
     """Their names. `inspect` would say more, and takes as long to import as all the rest."""
-    code = getattr(function, "__wrapped__", function).__code__
+    code = code_of(function)
     return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 

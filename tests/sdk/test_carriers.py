@@ -68,7 +68,9 @@ def written(files: dict[str, str], variable: str) -> list[JSON]:
 
 def test_the_configuration_is_printed(program: Path) -> None:
     printed = subprocess.check_output([sys.executable, program, "--config"])
-    assert json.loads(printed)["kubernetes"] == [{"name": "label", "apiVersion": "v1", "kind": "Namespace"}]
+    assert json.loads(printed)["kubernetes"] == [
+        {"name": "label", "apiVersion": "v1", "kind": "Namespace", "queue": "label.py/label"}
+    ]
 
 
 def test_a_run_by_files_answers_in_files(program: Path, files: dict[str, str]) -> None:

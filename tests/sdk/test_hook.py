@@ -1,11 +1,13 @@
 """Functions of hooks, what they get and what comes of what they do. Level: pure."""
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from typing import Any, Optional
 
 import pytest
 
+from hookrunner.hooks.config.hook_config import parse
 from hookrunner.sdk import After, Deny, Event, Hook, HookFailed, Review, ref
 from hookrunner.sdk.answers import Cluster, Conditions, Metrics, Values
 from hookrunner.sdk.subjects import Log, Snapshot
@@ -35,6 +37,7 @@ def test_an_object_is_reconciled_as_it_is_and_looked_at_again() -> None:
             "apiVersion": "v1",
             "kind": "Namespace",
             "labelSelector": {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
+            "queue": "test_hook.py/label",
         }
     ]
     answer = run(hook, "label", object=SHOP)
@@ -51,6 +54,31 @@ def test_an_object_is_reconciled_as_it_is_and_looked_at_again() -> None:
         ],
         "runAgainAfterSeconds": 600,
     }
+
+
+def test_a_reconciler_has_a_queue_of_its_own_in_the_order_of_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    hook = Hook(queues={"doors": {"concurrency": 9}})
+    hook.reconcile("Pod", name="pods")(leave)
+    hook.reconcile("Node", name="nodes", concurrency=20)(leave)
+    hook.reconcile("Door", name="doors", queue="doors")(leave)
+    assert [binding["queue"] for binding in hook.config["kubernetes"]] == [
+        "test_hook.py/pods",
+        "test_hook.py/nodes",
+        "doors",
+    ]
+    assert hook.config["settings"]["queues"].keys() == {"doors"}, "shell-operator refuses what no one has written"
+    monkeypatch.setenv("HOOKRUNNER_VERSION", "1")
+    assert hook.config["settings"]["queues"] == {
+        "test_hook.py/pods": {"concurrency": 1, "orderBy": "object"},
+        "test_hook.py/nodes": {"concurrency": 20, "orderBy": "object"},
+        "doors": {"concurrency": 9},
+    }
+    assert parse("h", json.dumps(hook.config).encode()).settings.queues["doors"].concurrency == 9
+    with pytest.raises(ValueError, match="take queue away"):
+        hook.reconcile("Pod", queue="doors", concurrency=2)
+
+
+def leave(obj: Any) -> None: ...
 
 
 def test_another_run_needs_some_time_before_it() -> None:

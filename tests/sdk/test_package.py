@@ -12,7 +12,7 @@ import pytest
 import hookrunner
 import hookrunner.sdk
 from hookrunner import provider
-from hookrunner.sdk import carriers
+from hookrunner.sdk import lines
 
 PACKAGE = Path(hookrunner.sdk.__file__).parent
 SHIM = Path(hookrunner.__file__).parent / "on_python_path"
@@ -60,5 +60,5 @@ def seconds_to_import(module: str) -> float:
 
 def test_what_the_sdk_shares_with_providers_is_one_text() -> None:
     """Each can be copied alone, and so both have it."""
-    own, other = (inspect.getsource(module._duplicate_streams) for module in (carriers, provider))
+    own, other = (inspect.getsource(module._duplicate_streams) for module in (lines, provider))
     assert own == other

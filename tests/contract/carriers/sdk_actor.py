@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hookrunner.sdk import HookFailed, Task, carriers
+from hookrunner.sdk import HookFailed, Task, carriers, lines
 
 ME = Path(sys.argv[0]).absolute()
 SCRIPT = json.loads(ME.with_name(ME.name + ".script.json").read_text())
@@ -64,6 +64,6 @@ def do(action: Any, task: Task) -> None:
 
 
 if sys.argv[1:] == ["--resident"]:
-    carriers.serve(carry_out)
+    lines.serve(carry_out)
 else:
     sys.exit(carriers.run_once(carry_out))

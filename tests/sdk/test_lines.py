@@ -1,0 +1,184 @@
+"""What a process of the SDK does with each message of the resident protocol. Level: pure."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hookrunner.hooks.resident import messages
+from hookrunner.sdk import lines
+from kubetypes.json_values import JSON
+
+HOOK = """
+import os, sys, time
+from pathlib import Path
+from hookrunner.sdk import Hook
+
+HERE = Path(__file__).parent
+hook = Hook(%s)
+
+@hook.on("v1/Pod", name="sleep")
+def sleep(progress):
+    progress("began")
+    try:
+        time.sleep(60)
+    except Exception:
+        print("a function that catches everything")
+
+@hook.on("v1/Pod", name="asleep")
+async def asleep(progress):
+    import asyncio
+    try:
+        progress("began")
+        await asyncio.sleep(60)
+    finally:
+        progress("cleaned up")
+
+@hook.on("v1/Pod", name="polite")
+def polite(task, metrics, progress):
+    progress("began")
+    while not task.cancelled:
+        time.sleep(0.01)
+    metrics.set(task.cancelled, 1)
+
+@hook.on("v1/Pod", name="reports")
+def reports(log, progress):
+    progress("3 of 10")
+    log.warn("hot", degrees=40, where=HERE)
+
+@hook.on("v1/Pod", name="quick")
+def quick():
+    pass
+
+hook.run()
+"""
+
+
+class Session:
+    """hookrunner's side."""
+
+    def __init__(self, directory: Path, settings: str) -> None:
+        program = directory / "hook.py"
+        program.write_text(HOOK % settings)
+        self.directory = directory
+        requests, self.give = os.pipe()
+        take, answers = os.pipe()
+        channels = {"HOOKRUNNER_REQUESTS": f"/dev/fd/{requests}", "HOOKRUNNER_ANSWERS": f"/dev/fd/{answers}"}
+        self.process = subprocess.Popen(
+            [sys.executable, program, "--resident"],
+            env={**os.environ, **channels},
+            pass_fds=(requests, answers),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        os.close(requests)
+        os.close(answers)
+        self.take = os.fdopen(take)
+        self.tell(messages.OUR_HELLO)
+
+    def tell(self, line: bytes) -> None:
+        os.write(self.give, line + b"\n")
+
+    def run(self, id: str, binding: str) -> None:
+        context = {"binding": binding, "type": "Event", "watchEvent": "Added", "object": {"metadata": {"name": "a"}}}
+        self.tell(json.dumps({"run": {"id": id, "contexts": [context]}}).encode())
+
+    def next(self) -> JSON:
+        return json.loads(self.take.readline())
+
+    def begin(self, id: str, binding: str) -> None:
+        """Let a function begin that waits then."""
+        self.run(id, binding)
+        assert self.next() == {"progress": {"id": id, "message": "began"}}
+
+
+@pytest.fixture
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
+    session = Session(tmp_path, getattr(request, "param", ""))
+    yield session
+    session.process.kill()
+    session.process.communicate()
+    session.take.close()
+    os.close(session.give)
+
+
+wide = pytest.mark.parametrize("session", ["queues={'q': {'concurrency': 2}}"], indirect=True)
+
+
+def test_all_that_hookrunner_has_is_taken(session: Session) -> None:
+    assert lines.VERSION == messages.VERSION
+    assert session.next()["hello"]["capabilities"] == list(messages.CAPABILITIES)
+
+
+@pytest.mark.parametrize(("binding", "cleaned_up"), [("sleep", []), ("asleep", ["cleaned up"])])
+def test_a_run_that_is_over_its_time_is_interrupted_and_the_process_stays(
+    session: Session, binding: str, cleaned_up: list[str]
+) -> None:
+    session.next()
+    for number in "12":
+        session.begin(number, binding)
+        session.tell(messages.cancel_line(number, "deadline"))
+        assert [session.next()["progress"]["message"] for _ in cleaned_up] == cleaned_up
+        failed = {"outcome": "failed", "message": "cancelled: deadline", "operations": []}
+        assert session.next()["answer"] == {"id": number, **failed}
+    session.run("3", "quick")
+    assert session.next() == {"answer": {"id": "3"}}
+
+
+def test_a_cancel_that_comes_with_its_run_or_after_it_changes_nothing_else(session: Session) -> None:
+    session.next()
+    session.run("1", "quick")
+    session.tell(messages.cancel_line("1", "deadline"))
+    session.tell(messages.cancel_line("7", "deadline"))
+    session.run("2", "quick")
+    assert [session.next()["answer"]["id"] for _ in range(2)] == ["1", "2"]
+
+
+@pytest.mark.parametrize("session", ["", "queues={'q': {'concurrency': 2}}"], indirect=True)
+def test_at_a_shutdown_a_function_may_finish(session: Session) -> None:
+    session.next()
+    session.begin("1", "polite")
+    session.tell(messages.cancel_line("1", "shutdown"))
+    assert session.next()["answer"]["metrics"][0]["name"] == "shutdown"
+
+
+@wide
+def test_beside_others_a_function_asks_whether_it_is_cancelled(session: Session) -> None:
+    session.next()
+    session.begin("1", "polite")
+    session.tell(messages.cancel_line("1", "deadline"))
+    assert session.next()["answer"]["metrics"][0]["name"] == "deadline"
+
+
+@wide
+def test_the_log_of_runs_side_by_side_is_sent_with_each(session: Session) -> None:
+    session.next()
+    session.run("1", "reports")
+    assert session.next() == {"progress": {"id": "1", "message": "3 of 10"}}
+    record = {"id": "1", "level": "warn", "msg": "hot", "degrees": 40, "where": str(session.directory)}
+    assert session.next() == {"log": record}
+    assert session.next() == {"answer": {"id": "1"}}
+
+
+def test_the_log_of_one_run_at_a_time_is_what_is_printed(session: Session) -> None:
+    session.next()
+    session.run("1", "reports")
+    assert [next(iter(session.next())) for _ in range(2)] == ["progress", "answer"]
+    assert session.process.stdout
+    assert json.loads(session.process.stdout.readline())["msg"] == "hot"
+
+
+ANSWERED: dict[str, Callable[..., None]] = {
+    "cancel": test_a_run_that_is_over_its_time_is_interrupted_and_the_process_stays,
+    "file": test_all_that_hookrunner_has_is_taken,  # with a run: tests/sdk/test_carriers.py
+    "log": test_the_log_of_runs_side_by_side_is_sent_with_each,
+    "progress": test_the_log_of_one_run_at_a_time_is_what_is_printed,
+}
+
+
+def test_each_capability_has_its_test() -> None:
+    assert ANSWERED.keys() == set(messages.CAPABILITIES)
