@@ -22,6 +22,7 @@ from hookrunner.model.timestamps import micro_time
 from hookrunner.shapes import ANY_VALUE, FLAG, NUMBER, TEXT, Many, Table, Text, check
 from kubetypes.json_values import JSON
 
+_AGAIN = "runAgainAfterSeconds"
 _LIST = Many(ANY_VALUE, at_least=0)
 ANSWER = Table(
     {
@@ -35,7 +36,7 @@ ANSWER = Table(
         "configValuesPatch": _LIST,
         "valuesPatch": _LIST,
         "conditions": _LIST,
-        "runAgainAfterSeconds": NUMBER,
+        _AGAIN: NUMBER,
         "recycle": FLAG,
     },
     open=True,
@@ -115,9 +116,7 @@ def _to_answer(document: JSON, has_values: bool, has_instance: bool) -> Answer:
         conversion=verdicts.to_converted(document["conversion"])[0] if "conversion" in document else None,
         objects=_operations(document),
         conditions=condition_reports.to_conditions(document.get("conditions", ())) if has_instance else None,
-        again_after=repetitions.to_seconds(document["runAgainAfterSeconds"])
-        if "runAgainAfterSeconds" in document
-        else None,
+        again_after=repetitions.to_seconds(document[_AGAIN], _AGAIN) if _AGAIN in document else None,
     )
 
 

@@ -3,7 +3,9 @@ hook that does what they say (carriers/actor.py).
 
 Level: pure."""
 
+import asyncio
 import json
+import os
 import re
 import shutil
 from collections.abc import AsyncIterator
@@ -27,15 +29,17 @@ from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
 from hookrunner.settings import HooksSettings
 from tests.contract.golden import plain
+from tests.fakes.cluster import until
 
 HERE = Path(__file__).parent / "carriers"
-CARRIERS: dict[str, dict[str, Any]] = {"files": {}, "lines": {"resident": True}}
+CARRIERS: dict[str, dict[str, Any]] = {"files": {"fork": False}, "fork": {}, "lines": {"resident": True}}
 """The settings that choose each carrier."""
 ACTORS = ("actor.py", "sdk_actor.py")
 """A hook without a library, and one with the SDK."""
 CASES = json.loads((HERE / "runs.json").read_text())
 MODULES = {"plain": "", "global": "global", "module": "m", "addon": "coredns.kube-system.default", "validating": ""}
 KINDS = {"global": HookKind.GLOBAL, "module": HookKind.MODULE, "addon": HookKind.MODULE}
+PYTHONPATH = {"PYTHONPATH": str(DIRECTORY)}
 SCHEDULE = Context("pods", ContextType.SCHEDULE, includes=(Include("pods", 0),))
 REVIEW = Context("a.b.c", ContextType.VALIDATING, extra={"review": {"request": {"uid": "1"}}})
 
@@ -46,14 +50,14 @@ class World:
     def __init__(self, directory: Path, processes: HookProcesses, case: Any, settings: dict[str, Any]) -> None:
         self.case = case
         self.path = directory / "hook.py"
-        shutil.copy(HERE / case.get("actor", ACTORS[0]), self.path)
+        install(case.get("actor", ACTORS[0]), self.path)
         settings = {"onStartup": 1, "settings": {**case.get("settings", {}), **settings}}
         script = {"config": settings, "runs": filled(case["runs"])}
         Path(f"{self.path}.script.json").write_text(json.dumps(script))
         kind = case.get("kind", "plain")
         config = json.dumps({"configVersion": "v1", **settings}).encode()
         parsed = parse("h", config, KINDS.get(kind, HookKind.PLAIN))
-        self.hook = Hook("hook.py", self.path, parsed, MODULES[kind], environ={"PYTHONPATH": str(DIRECTORY)})
+        self.hook = Hook("hook.py", self.path, parsed, MODULES[kind], environ=PYTHONPATH, is_python=True)
         self.context = REVIEW if kind == "validating" else SCHEDULE
         instance = InstanceInput(b'{"kind": "CoreDNS"}', "/package") if kind == "addon" else None
         self.values = Values(b'{"m": 1}', b'{"m": 2}', instance) if self.hook.module else None
@@ -84,6 +88,16 @@ class World:
         return values[number] if number < len(values) else default
 
 
+def install(actor: str, path: Path) -> None:
+    """Copy a program of this directory. One that has just been written is not forked."""
+    shutil.copy(HERE / actor, path)
+    os.utime(path, (1e9, 1e9))
+
+
+def is_forked(children: Children, path: Path) -> bool:
+    return children.interpreters.reports.get(str(path), "").startswith("a fork")
+
+
 def shown(value: Answer) -> Any:
     """An answer without what has its default."""
     document = plain(value)
@@ -98,11 +112,17 @@ def filled(value: Any) -> Any:
 
 
 @pytest.fixture
-async def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HookProcesses]:
+def children() -> Children:
+    return Children(Patience(kill=0.5, linger=0.05))
+
+
+@pytest.fixture
+async def processes(
+    tmp_path: Path, children: Children, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[HookProcesses]:
     monkeypatch.setattr("hookrunner.hooks.resident.line_carrier.KILL_AFTER", 0.5)
     monkeypatch.setattr("hookrunner.hooks.resident.resident_process.CANCEL_WITHIN", 0.5)
     settings = HooksSettings(directory=tmp_path, tmp_dir=tmp_path / "tmp", environ={"PATH": "/usr/bin:/bin"})
-    children = Children(Patience(kill=0.5, linger=0.05))
     processes = HookProcesses(settings, children)
     yield processes
     await processes.close()
@@ -132,14 +152,26 @@ class Records:
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"].replace(" ", "-"))
 async def test_a_run(
-    tmp_path: Path, processes: HookProcesses, records: list[str], case: Any, carrier: str, actor: str
+    tmp_path: Path,
+    processes: HookProcesses,
+    children: Children,
+    records: list[str],
+    case: Any,
+    carrier: str,
+    actor: str,
 ) -> None:
     world = World(tmp_path, processes, {**case, "actor": actor}, CARRIERS[carrier])
     for number in range(len(case["runs"])):
         records.clear()
-        assert await world.run(number) == world.expected(number)
+        running = asyncio.ensure_future(world.run(number))
+        if "stop" in case:
+            await until(lambda: (tmp_path / "began").exists() and len(children) > 0)
+            await processes.close()
+            await children.stop(case["stop"])
+        assert await running == world.expected(number)
         if "logs" in case:
             assert sorted(records) == sorted(case["logs"][number])
+    assert is_forked(children, world.path) == (carrier == "fork")
     sees = case.get("sees")
     if sees == "snapshot":
         assert len(world.seen()[0]["contexts"][0]["snapshots"]["pods"]) == case["snapshot"]

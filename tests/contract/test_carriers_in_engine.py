@@ -4,7 +4,6 @@
 Level: sandbox."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
-from tests.contract.test_carriers import CARRIERS, HERE
+from tests.contract.test_carriers import CARRIERS, HERE, install
 from tests.engine.conftest import Bench, bench, client, jq
 from tests.fakes.cluster import until
 from tests.fakes.objects import config_map
@@ -23,7 +22,7 @@ CASES = json.loads((HERE / "engine.json").read_text())
 
 
 def write_hook(path: Path, hook: Any, settings: dict[str, Any]) -> None:
-    shutil.copy(HERE / "actor.py", path)
+    install("actor.py", path)
     config = {**hook["config"], "settings": {**hook["config"].get("settings", {}), **settings}}
     path.with_name(path.name + ".script.json").write_text(json.dumps({"config": config, "runs": hook["runs"]}))
 
@@ -83,6 +82,8 @@ async def test_a_story(bench: Bench, jq: Jq, client: Client, case: Any, carrier:
         assert sorted(order, key=lambda name: (directory / f"{name}.seen").stat().st_mtime_ns) == order
     lines = bench.metrics.exposition().decode().splitlines()
     assert [line for line in case.get("metrics", ()) if line not in lines] == []
+    measures = {line.partition("{")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
+    assert [name for name in case.get("positive", ()) if not measures[name] > 0] == []
     measured = bench.hook_metrics.exposition().decode().splitlines()
     assert [line for line in case.get("hookMetrics", ()) if line not in measured] == []
     assert len(bench.api.asked("POST")) == case.get("posts", 0)

@@ -9,7 +9,8 @@ appends what it was given to `NAME.seen`, one JSON value a line. Actions, in ord
     {"raw": {VARIABLE: text}}       write a file of the answer as it is; files only
     {"fail": message}               fail with a message on standard error, or with the outcome `failed`
     {"exit": 3} {"kill": 9}         end at once, by a status or a signal
-    {"mark": name} {"hang": true}   make a file; wait without end
+    {"hang": true} {"wait": true}   wait without end; wait for SIGTERM or a cancel
+    {"mark": name}                  make a file, before it waits
     {"deaf": true}                  take no notice of SIGTERM and of cancels
 """
 
@@ -32,6 +33,7 @@ FILES = {
     "configValuesPatch": "CONFIG_VALUES_JSON_PATCH_PATH",
     "valuesPatch": "VALUES_JSON_PATCH_PATH",
     "conditions": "CONDITIONS_PATH",
+    "runAgainAfterSeconds": "RUN_AGAIN_PATH",
 }
 GIVEN = {
     "configValues": "CONFIG_VALUES_PATH",
@@ -59,10 +61,12 @@ def do(action: Any) -> None:
             os._exit(status)
         case {"kill": number}:
             os.kill(os.getpid(), number)
-        case {"mark": name}:
-            ME.with_name(name).touch()
-        case {"deaf": True}:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def mark(action: Any) -> None:
+    """Show that it is ready to be stopped."""
+    if "mark" in action:
+        ME.with_name(action["mark"]).touch()
 
 
 def run_by_files() -> None:
@@ -71,9 +75,15 @@ def run_by_files() -> None:
     given |= {key: json.loads(Path(environ[name]).read_text()) for key, name in GIVEN.items() if name in environ}
     if "ADDON_PACKAGE_DIR" in environ:
         given["packageDirectory"] = environ["ADDON_PACKAGE_DIR"]
+    stopped: list[bool] = []
     for action in actions(given):
         do(action)
-        if "hang" in action:
+        if "wait" in action:
+            signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
+        if "deaf" in action:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        mark(action)
+        while "hang" in action or ("wait" in action and not stopped):
             signal.pause()
         for key, value in action.get("answer", {}).items():
             items = value if isinstance(value, list) else [value]
@@ -89,6 +99,7 @@ def run_by_lines() -> None:
     requests, answers = os.fdopen(3, "rb"), os.fdopen(4, "wb", buffering=0)
     cancelled = threading.Event()
     is_deaf = False
+    signal.signal(signal.SIGTERM, lambda *_: is_deaf or os._exit(143))
 
     def send(message: Any) -> None:
         answers.write(json.dumps(message).encode() + b"\n")
@@ -100,7 +111,8 @@ def run_by_lines() -> None:
         for action in actions(given):
             do(action)
             is_deaf = is_deaf or "deaf" in action
-            if "hang" in action:
+            mark(action)
+            if "hang" in action or "wait" in action:
                 cancelled.wait()
                 cancelled.clear()
             answer |= action.get("answer", {})

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hookrunner.sdk import HookFailed, Task, carriers, lines
+from hookrunner.sdk import After, HookFailed, Task, carriers, lines
 
 ME = Path(sys.argv[0]).absolute()
 SCRIPT = json.loads(ME.with_name(ME.name + ".script.json").read_text())
@@ -42,25 +42,38 @@ def do(action: Any, task: Task) -> None:
         print(text)
     if text := action.get("err"):
         print(text, file=sys.stderr)
-    if "deaf" in action:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "exit" in action:
         os._exit(action["exit"])
     if "kill" in action:
         os.kill(os.getpid(), action["kill"])
-    if "hang" in action:
-        while True:
-            signal.pause()
+    wait(action, task)
+    answer_as(action, task)
+    if "fail" in action:
+        raise HookFailed(action["fail"])
+
+
+def wait(action: Any, task: Task) -> None:
+    if "deaf" in action:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "wait" in action:
+        signal.signal(signal.SIGTERM, lambda *_: setattr(task, "cancelled", "SIGTERM"))
+    if "mark" in action:
+        ME.with_name(action["mark"]).touch()
+    while "hang" in action or ("wait" in action and not task.cancelled):
+        signal.pause()
+
+
+def answer_as(action: Any, task: Task) -> None:
     answer = action.get("answer", {})
     task.cluster.operations += answer.get("operations", [])
     task.metrics.operations += answer.get("metrics", [])
     task.values.patch += answer.get("valuesPatch", [])
     task.config_values.patch += answer.get("configValuesPatch", [])
     task.conditions.reports += answer.get("conditions", [])
+    if again := answer.get("runAgainAfterSeconds"):
+        task.note(After(again))
     task.admission = answer.get("admission")
     task.conversion = answer.get("conversion")
-    if "fail" in action:
-        raise HookFailed(action["fail"])
 
 
 if sys.argv[1:] == ["--resident"]:
