@@ -187,6 +187,7 @@ async def _complete(result: Result, hook: Hook, answer: Answer, values: tuple[Pa
         operations=answer.objects,
         metrics=tuple(display.metric_document(operation) for operation in answer.metrics),
         conditions=answer.conditions or (),
+        again_after=answer.again_after,
         verdict=verdict,
         mutated=_mutate(result.contexts[0], verdict),
         values=patched,

@@ -41,8 +41,8 @@ class Result:
     a failed hook's operations are those marked `ignoreHookError`. `logs` are the lines that it printed on either
     stream. `contexts` is what it read. `conditions` are those that a hook of an addon reports. `mutated` is the
     reviewed object with the verdict's patch. `objects` are those there were when it began. `dry_run` says that it was
-    about a dry-run review, which carries no operation out. `notes` say what could not be found out about whether it
-    would come to the run.
+    about a dry-run review, which carries no operation out. `again_after` are the seconds after which the hook asks to
+    be run again. `notes` say what could not be found out about whether it would come to the run.
     """
 
     reason: str = ""
@@ -60,6 +60,7 @@ class Result:
     config_values: Patched | None = None
     objects: tuple[JSON, ...] = ()
     dry_run: bool = False
+    again_after: float | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -118,6 +119,7 @@ def as_json(result: Result, effects: Effects = NO_EFFECTS) -> JSON:
         "refusal": effects.refusal,
         "metrics": list(result.metrics),
         "conditions": result.reported,
+        "runAgainAfterSeconds": result.again_after,
         "verdict": result.verdict,
         "mutated": result.mutated,
         "values": result.values.after if result.values else None,
@@ -146,6 +148,8 @@ def as_text(result: Result, effects: Effects, with_context: bool) -> Iterator[st
         yield f"not possible on the given objects: {effects.refusal}"
     yield from _section("metrics", list(result.metrics))
     yield from _section("conditions", result.reported)
+    if result.again_after is not None:
+        yield f"asks to be run again after {result.again_after:g} s"
     yield from _section("verdict", result.verdict)
     if result.mutated:
         before = result.contexts[0]["review"]["request"]["object"]

@@ -52,7 +52,7 @@ def _differences(expect: JSON, result: Result, effects: Effects) -> Iterator[Dif
     if "verdict" in expect:
         actual_value = _with_nothing(expect["verdict"], result.verdict)
         yield from of_parts("verdict", expect["verdict"], actual_value)
-    for key in ("mutated", "values", "configValues"):
+    for key in ("runAgainAfterSeconds", "mutated", "values", "configValues"):
         if key in expect:
             yield from of_parts(key, expect[key], actual(key, result, effects))
     if "objects" in expect:
@@ -74,6 +74,7 @@ _ACTUAL: dict[str, Callable[[Result], JSON]] = {
     "patches": lambda result: result.patches,
     "metrics": lambda result: list(result.metrics),
     "conditions": lambda result: result.reported,
+    "runAgainAfterSeconds": lambda result: result.again_after,
     "verdict": lambda result: result.verdict,
     "mutated": lambda result: result.mutated,
     "values": lambda result: _after(result.values),

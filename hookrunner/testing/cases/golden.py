@@ -15,7 +15,7 @@ from hookrunner.testing.results import Effects, Result
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
-_FIRST = ("patches", "metrics", "conditions", "verdict", "values", "configValues")
+_FIRST = ("patches", "metrics", "conditions", "runAgainAfterSeconds", "verdict", "values", "configValues")
 """Keys that a case without expectations gets, where the result has them."""
 
 

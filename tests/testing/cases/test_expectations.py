@@ -13,6 +13,7 @@ RAN = Result(
     logs=("copied 3 secrets", "done"),
     metrics=({"name": "m", "action": "set", "value": 1}, {"name": "n", "action": "add", "value": 2}),
     verdict={"allowed": True, "warnings": ["w"]},
+    again_after=60.0,
     values=Patched({"a": {"b": 1}}, (ValuesOperation("add", "/a/c", [1, 2]),)),
 )
 OBJECTS = [
@@ -34,6 +35,7 @@ OBJECTS = [
         {"logs": ["3 secrets", "/^don[ef]$/"]},
         {"verdict": {"allowed": True}},
         {"verdict": {"allowed": True, "patch": [], "message": ""}},
+        {"runAgainAfterSeconds": 60},
         {"values": {"a": {"c": [1, 2]}}},
         {"objects": [{"metadata": {"name": "p"}}]},
         {"objects": {"contain": [{"kind": "Pod"}], "absent": [{"kind": "ConfigMap"}]}},
@@ -62,6 +64,7 @@ def test_expected_keys_are_compared(expect: dict[str, Any]) -> None:
         ({"verdict": {"warnings": []}}, "verdict"),
         ({"values": {"a": {"c": [1]}}}, "values"),
         ({"configValues": {"a": {}}}, "configValues"),
+        ({"runAgainAfterSeconds": 600}, "runAgainAfterSeconds"),
         ({"objects": [{"kind": "Pod", "metadata": {"name": "q"}}]}, "objects"),
         ({"objects": {"absent": [{"kind": "Pod"}]}}, "objects"),
         ({"objects": {"exactly": OBJECTS[:1]}}, "objects"),
