@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import sys
+import venv
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -65,6 +66,42 @@ async def test_the_child_is_ours_and_is_measured(children: Children, tmp_path: P
     assert int(end.stdout) == os.getpid()
     assert end.max_rss_bytes > 50_000_000
     assert 0 < end.user_seconds + end.system_seconds < 5
+
+
+async def test_a_venv_of_a_module_has_an_interpreter_of_its_own(children: Children, tmp_path: Path) -> None:
+    """Its first line names another Python; the file is an argument of the venv's, as for modules."""
+    venv.create(tmp_path / "venv", symlinks=True)
+    hook = write(tmp_path / "hook", "import sys\nprint(sys.prefix)", "/usr/bin/env python3")
+    python = str(tmp_path / "venv/bin/python3")
+    command = Command((python, str(hook)), tmp_path, {"PATH": os.defpath}, keep_stdout=1000, fork=ForkTerms())
+    for _ in range(2):
+        assert (await children.run(command, Printed())).stdout.decode() == f"{tmp_path / 'venv'}\n"
+    assert forked(children, hook)
+    assert b"venv/bin/python3" in Path(f"/proc/{min(children.interpreters.pids)}/cmdline").read_bytes()
+
+
+async def test_a_prepared_interpreter_holds_nothing_of_a_run(children: Children, tmp_path: Path) -> None:
+    """What a run reads is in files, whose paths alone are given to it."""
+    secret = f"it is {os.urandom(8).hex()}"
+    (tmp_path / "values").write_text(secret)
+    hook = write(tmp_path / "hook", "import os\nprint(open(os.environ['VALUES_PATH']).read())")
+    environment = {"PATH": os.environ["PATH"], "VALUES_PATH": str(tmp_path / "values")}
+    terms = ForkTerms(frozenset({"VALUES_PATH"}))
+    end = await children.run(Command((str(hook),), tmp_path, environment, keep_stdout=1000, fork=terms), Printed())
+    assert end.stdout.decode() == f"{secret}\n"
+    [pid] = children.interpreters.pids
+    assert (holds(pid, str(hook)), holds(pid, secret)) == (True, False)
+
+
+def holds(pid: int, text: str) -> bool:
+    """Is this text anywhere in the memory that the process may write?"""
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for region in (line.split() for line in maps if " rw" in line):
+            begin, end = (int(address, 16) for address in region[0].split("-"))
+            memory.seek(begin)
+            if text.encode() in memory.read(end - begin):
+                return True
+    return False
 
 
 async def test_a_changed_script_is_read_again(children: Children, tmp_path: Path) -> None:

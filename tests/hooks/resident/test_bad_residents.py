@@ -4,14 +4,17 @@ Level: pure."""
 
 import asyncio
 import os
+import re
 import signal
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import pytest
 
 from hookrunner.errors import HookFailed
-from hookrunner.hooks.resident import messages, resident_process
+from hookrunner.hooks.resident import line_carrier, messages, resident_process
+from hookrunner.hooks.resident.resident_pool import RESTARTS
 from hookrunner.model.bindings import Resident
+from hookrunner.waits import Pauses
 from tests.hooks.resident.conftest import ANSWERS, Residents
 
 GOOD_AFTERWARDS = """
@@ -127,6 +130,11 @@ async def test_a_hook_that_ignores_a_cancel_is_ended(residents: Residents) -> No
     assert residents.state(hook).restarts == {"failed": 1}
 
 
+ANSWERS_ONCE = """
+hello()
+run = next(runs())
+send(answer={"id": run["id"], "recycle": True})
+"""
 NO_HELLO = {
     "version 7": ("hello(version=7)", "version 7 of hookrunner.io/resident"),
     "a wrong hello": ("hello(concurrency=0)", "its hello is not valid: concurrency"),
@@ -195,6 +203,18 @@ async def test_five_deaths_without_an_answer_are_a_crash_loop_and_an_answer_ends
     assert residents.state(hook).in_crash_loop
     await residents.run(hook)
     assert not residents.state(hook).in_crash_loop
+
+
+async def test_the_pause_before_the_next_start_grows_until_a_run_is_answered(
+    residents: Residents, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(line_carrier, "RESTARTS", Pauses(RESTARTS.first / 1000, RESTARTS.longest / 1000))
+    hook = residents.hook("if once('1') or once('2') or (not once('3') and once('4')): sys.exit(1)\n" + ANSWERS_ONCE)
+    for fails in (True, True, False, True, False):
+        with pytest.raises(HookFailed) if fails else nullcontext():
+            await residents.run(hook)
+    assert re.findall(r"starting it again.* seconds=(\S+)", capfd.readouterr().err) == ["0.001", "0.002", "0.001"]
+    assert (RESTARTS.first, RESTARTS.longest) == (1.0, 30.0)
 
 
 async def test_the_hook_ends_when_hookrunner_is_killed(residents: Residents) -> None:

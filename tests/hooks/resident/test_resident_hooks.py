@@ -69,6 +69,19 @@ for run in runs():
     assert len([*residents.directory.glob("began-*")]) == 3
 
 
+async def test_runs_and_answers_that_fill_both_pipes_pass_each_other(residents: Residents) -> None:
+    """The hook answers the first run, which takes more than a pipe holds, before it reads the second one."""
+    hook = residents.hook("""
+hello(concurrency=2)
+for run in runs():
+    send(answer={"id": run["id"], "outcome": "failed", "message": run["contexts"][0]["binding"]})
+""")
+    texts = [name * (1 << 20) for name in "abcd"]
+    ends = await asyncio.gather(*(residents.run(hook, context=text) for text in texts), return_exceptions=True)
+    assert [str(end)[:20] for end in ends] == [f"h.py FAILED: {text[:7]}" for text in texts]
+    assert residents.state(hook).restarts == {}
+
+
 async def test_log_messages_and_progress_are_of_their_run(
     residents: Residents, capfd: pytest.CaptureFixture[str]
 ) -> None:
