@@ -9,9 +9,9 @@ import stat
 from dataclasses import dataclass
 from functools import lru_cache
 
+from hookrunner.process import hashbang
 from hookrunner.process.child import Command
 
-_FIRST_LINE = 256  # bytes that Linux reads of it, BINPRM_BUF_SIZE
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _FLAGS = re.compile(r"-[bBdEIOPqsSu]+")
 """Those that a prepared interpreter is started with, too."""
@@ -92,10 +92,8 @@ def _stat_file(path: str) -> os.stat_result:
 
 @lru_cache(maxsize=1024)
 def _first_line(path: str, _inode: int, _modified: int) -> tuple[str, ...]:
-    with open(path, "rb") as file:
-        line = file.read(_FIRST_LINE).split(b"\n")[0]
-    words = os.fsdecode(line[2:]).split(None, 1) if line.startswith(b"#!") else []
-    return tuple(word.strip() for word in words) or ("",)
+    line = hashbang.parse(hashbang.read_head(path))
+    return line.words if line else ("",)
 
 
 def _find_program(name: str, command: Command) -> str:

@@ -19,6 +19,7 @@ from typing import BinaryIO, TypeAlias
 
 from hookrunner import safe_files
 from hookrunner.errors import HookFailed
+from hookrunner.process import hashbang
 from hookrunner.process.child import Command, Spawned
 
 FileFingerprint: TypeAlias = tuple[int, int, int, int]
@@ -29,7 +30,6 @@ _BUSY_PAUSE = 0.05  # seconds between them: the writer of the file has a second 
 _SHELL = "/bin/sh"
 _LOWEST = 10  # of the copies of descriptors that a child gets
 _IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)  # by Python; a child has their defaults
-_HASHBANG = 256  # bytes of the first line that Linux reads, BINPRM_BUF_SIZE
 
 
 async def spawn(command: Command) -> Spawned:
@@ -198,16 +198,13 @@ def why_not_startable(path: Path) -> str:
 def _bad_first_line(path: Path) -> str:
     """A script without a first line, or whose interpreter is missing. What cannot be read may still be executed."""
     try:
-        with path.open("rb") as file:
-            first = file.read(_HASHBANG)
+        head = hashbang.read_head(path)
     except OSError:
         return ""
-    if first.startswith(b"#!"):
-        line = first[2:].split(b"\n")[0]
-        interpreter = line.strip().split(b" ")[0]
-        is_good = interpreter and not line.endswith(b"\r") and Path(os.fsdecode(interpreter)).exists()
+    if line := hashbang.parse(head):
+        is_good = line.interpreter and not line.ends_in_return and Path(line.interpreter).exists()
         return "" if is_good else _bad_interpreter(path)
-    if first.isascii() and b"\0" not in first:  # no binary has such a beginning
+    if head.isascii() and b"\0" not in head:  # no binary has such a beginning
         return "it is a text without a first line like #!/bin/bash; add one"
     return ""
 
@@ -215,14 +212,12 @@ def _bad_first_line(path: Path) -> str:
 def _bad_interpreter(path: Path) -> str:
     """The file exists and yet is "not found": the kernel means the interpreter in its first line."""
     try:
-        with path.open("rb") as file:
-            first = file.read(_HASHBANG)
+        line = hashbang.parse(hashbang.read_head(path))
     except OSError as error:
         return f"it cannot be read: {error.strerror}; make it readable: chmod +r {path}"
-    if not first.startswith(b"#!"):
+    if line is None:
         return "its dynamic loader is missing; it was built for another system (glibc or musl?)"
-    line = first[2:].split(b"\n")[0]
-    interpreter = line.strip().split(b" ")[0].decode(errors="replace")
-    if line.endswith(b"\r"):
+    interpreter = line.interpreter.rstrip("\r")
+    if line.ends_in_return:
         return f"its first line ends in CRLF, so {interpreter}\\r is looked for; save it with Unix line ends (dos2unix)"
     return f"its interpreter {interpreter} is not there; install it or correct the first line"

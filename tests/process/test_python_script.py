@@ -46,7 +46,17 @@ def test_an_interpreter_before_the_file_is_that_of_a_module(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "first", ["#!/bin/sh", "#!/usr/bin/env bash", "", "#!", "\x7fELF", "#!/usr/bin/env -S python3 -u"]
+    "first",
+    [
+        "#!/bin/sh",
+        "#!/usr/bin/env bash",
+        "",
+        "#!",
+        "\x7fELF",
+        "#!/usr/bin/env -S python3 -u",
+        f"#!{PYTHON}\r",
+        "#!/usr/bin/env python3\r",
+    ],
 )
 def test_anything_else_is_no_python_script(tmp_path: Path, first: str) -> None:
     with pytest.raises(NoPython):
