@@ -42,7 +42,7 @@ hook::_serve_run() {
   if [[ -n ${file} ]]; then
     cp "${file}" "${HOOK_FILES}/run"
   fi
-  for file in patches metrics admission conversion config values conditions; do
+  for file in patches metrics admission conversion config values conditions again; do
     : >"${HOOK_FILES}/${file}"
   done
   # Not in a condition: there, nothing would stop the subshell at an error.
@@ -60,7 +60,8 @@ hook::_serve_run() {
   jq -cn --arg id "${id}" --argjson status "${status}" --rawfile patches "${HOOK_FILES}/patches" \
     --slurpfile metrics "${HOOK_FILES}/metrics" --slurpfile admission "${HOOK_FILES}/admission" \
     --slurpfile conversion "${HOOK_FILES}/conversion" --slurpfile config "${HOOK_FILES}/config" \
-    --slurpfile values "${HOOK_FILES}/values" --slurpfile conditions "${HOOK_FILES}/conditions" "${HOOK_ANSWER}" >&4
+    --slurpfile values "${HOOK_FILES}/values" --slurpfile conditions "${HOOK_FILES}/conditions" \
+    --slurpfile again "${HOOK_FILES}/again" "${HOOK_ANSWER}" >&4
 }
 
 # Set the variables of a run, and write the files that it reads.
@@ -68,6 +69,7 @@ hook::_give_files() {
   export BINDING_CONTEXT_PATH=${HOOK_FILES}/context METRICS_PATH=${HOOK_FILES}/metrics
   export KUBERNETES_PATCH_PATH=${HOOK_FILES}/patches CONVERSION_RESPONSE_PATH=${HOOK_FILES}/conversion
   export VALIDATING_RESPONSE_PATH=${HOOK_FILES}/admission ADMISSION_RESPONSE_PATH=${HOOK_FILES}/admission
+  export RUN_AGAIN_PATH=${HOOK_FILES}/again
   jq -c .run.contexts "${HOOK_FILES}/run" >"${BINDING_CONTEXT_PATH}"
   if [[ $(jq '.run | has("values")' "${HOOK_FILES}/run") == true ]]; then
     export CONFIG_VALUES_PATH=${HOOK_FILES}/given-config VALUES_PATH=${HOOK_FILES}/given-values
@@ -89,7 +91,7 @@ HOOK_ANSWER='
   + if $patches == "" then {} else {operations: $patches} end
   + if $status != 0 then {outcome: "failed", message: "exit status \($status), see the log"} else
       {metrics: $metrics, admission: $admission[0], conversion: $conversion[0], configValuesPatch: ($config | flatten(1)),
-       valuesPatch: ($values | flatten(1)), conditions: $conditions}
+       valuesPatch: ($values | flatten(1)), conditions: $conditions, runAgainAfterSeconds: $again[0]}
     end)}
 '
 

@@ -9,6 +9,7 @@ import pytest
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.hook_process import HookProcesses
+from hookrunner.hooks.workspace import InstancePaths, ValuesPaths, Workspace
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.hook_runs import ExitedBadly, InstanceInput, Values
@@ -25,6 +26,7 @@ __on_startup() {
   calls=$((calls + 1))
   echo '{"name": "n", "set": '"${calls}"'}' > "${METRICS_PATH}"
   printf 'operation: Delete\\nkind: Pod\\nname: a\\n' > "${KUBERNETES_PATCH_PATH}"
+  echo 600 > "${RUN_AGAIN_PATH}"
 }
 __on_schedule::tick() {
   printf 'operation: Delete\\nkind: Pod\\nname: a\\n' > "${KUBERNETES_PATCH_PATH}"
@@ -60,6 +62,7 @@ async def test_each_run_is_handled_by_itself_and_answered_by_files(tmp_path: Pat
     for _ in range(2):
         answer = (await processes.run(serving, [STARTUP], {})).answer
         assert (answer.metrics[0].value, [operation.name for operation in answer.objects]) == (1.0, ["a"])
+        assert answer.again_after == 600
     ((_, state),) = processes.residents()
     assert (state.processes, state.restarts) == (1, {})
 
@@ -81,3 +84,9 @@ async def test_a_hook_of_an_addon_has_values_and_instance(tmp_path: Path, proces
     answer = (await processes.run(hook(tmp_path, "m"), contexts, {}, values=values)).answer
     assert [(one.path, one.value) for one in answer.values] == [("/m/a", "x")]
     assert [one.type for one in answer.conditions or ()] == ["Busy"]
+
+
+def test_each_variable_of_a_run_is_set_for_hooks_that_stay() -> None:
+    files = Workspace(*"abcde", ValuesPaths(*"abcd"), InstancePaths(*"abc"))
+    text = LIBRARY.with_name("hook.sh").read_text()
+    assert [name for name in files.environment({}) if f"{name}=" not in text] == []
