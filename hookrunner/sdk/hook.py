@@ -33,7 +33,7 @@ class Hook:
         last heard of, None when it does not exist any more. It may return `After`. Raises ValueError for a binding
         that keeps no objects.
 
-        It has a queue of its own, where one object holds up no other: `concurrency` of them are reconciled at once,
+        It has a queue of its own, for which nothing else waits, and where one object holds up no other: `concurrency` of them are reconciled at once,
         more than one in threads, and each in order. A `queue` that is named goes by what `Hook(queues=…)` says.
         """
         if not binding.get("keep_full_objects_in_memory", True):
@@ -42,8 +42,10 @@ class Hook:
             raise ValueError("concurrency is for a queue of the function's own: take queue away, or use Hook(queues=…)")
 
         def add(function: F) -> F:
-            own = {} if "queue" in binding else {"queue": self._own_queue(function, binding, concurrency)}
-            return self._object(kind, function, {**binding, **own}, steps.for_objects)
+            own = {}
+            if "queue" not in binding:
+                own = {"queue": self._own_queue(function, binding, concurrency), "wait_for_synchronization": False}
+            return self._object(kind, function, {**own, **binding}, steps.for_objects)
 
         return add
 

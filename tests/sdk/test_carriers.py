@@ -68,9 +68,8 @@ def written(files: dict[str, str], variable: str) -> list[JSON]:
 
 def test_the_configuration_is_printed(program: Path) -> None:
     printed = subprocess.check_output([sys.executable, program, "--config"])
-    assert json.loads(printed)["kubernetes"] == [
-        {"name": "label", "apiVersion": "v1", "kind": "Namespace", "queue": "label.py/label"}
-    ]
+    own = {"queue": "label.py/label", "waitForSynchronization": False}
+    assert json.loads(printed)["kubernetes"] == [{"name": "label", "apiVersion": "v1", "kind": "Namespace", **own}]
 
 
 def test_a_run_by_files_answers_in_files(program: Path, files: dict[str, str]) -> None:

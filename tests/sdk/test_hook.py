@@ -38,6 +38,7 @@ def test_an_object_is_reconciled_as_it_is_and_looked_at_again() -> None:
             "kind": "Namespace",
             "labelSelector": {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
             "queue": "test_hook.py/label",
+            "waitForSynchronization": False,
         }
     ]
     answer = run(hook, "label", object=SHOP)
@@ -61,6 +62,7 @@ def test_a_reconciler_has_a_queue_of_its_own_in_the_order_of_objects(monkeypatch
     hook.reconcile("Pod", name="pods")(leave)
     hook.reconcile("Node", name="nodes", concurrency=20)(leave)
     hook.reconcile("Door", name="doors", queue="doors")(leave)
+    assert [binding.get("waitForSynchronization") for binding in hook.config["kubernetes"]] == [False, False, None]
     assert [binding["queue"] for binding in hook.config["kubernetes"]] == [
         "test_hook.py/pods",
         "test_hook.py/nodes",
