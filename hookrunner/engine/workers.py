@@ -155,7 +155,7 @@ async def work(queue: Queue, run: Run) -> None:
 
 
 async def _carry_out(queue: Queue, task: Task, run: Run) -> None:
-    """Anything that goes wrong inside a task is that task's failure."""
+    """Any error inside a task is that task's failure."""
     queue.settle(task, await _outcome(queue, task, run))
 
 

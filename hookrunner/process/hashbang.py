@@ -15,7 +15,7 @@ _GAP = re.compile(rb"[ \t]+")
 
 @dataclass(frozen=True, slots=True)
 class Hashbang:
-    """`argument` is empty if there is none, `interpreter` if nothing follows the `#!`."""
+    """`argument` may be empty; so is `interpreter` if nothing follows the `#!`."""
 
     interpreter: str
     argument: str = ""

@@ -33,8 +33,9 @@ class Hook:
         last heard of, None when it does not exist any more. It may return `After`. Raises ValueError for a binding
         that keeps no objects.
 
-        It has a queue of its own, for which nothing else waits, and where one object holds up no other: `concurrency` of them are reconciled at once,
-        more than one in threads, and each in order. A `queue` that is named goes by what `Hook(queues=…)` says.
+        It has a queue of its own, for which nothing else waits, and where one object holds up no other: `concurrency`
+        of them are reconciled at once, more than one in threads, and each in order. A queue that is named by `queue`
+        has the rules of `Hook(queues=…)`.
         """
         if not binding.get("keep_full_objects_in_memory", True):
             raise ValueError("reconcile needs whole objects: take keep_full_objects_in_memory away, or use `on`")

@@ -1,7 +1,8 @@
 """Runs as lines on one descriptor, answers on another, for a process that stays (docs/hook-protocol.md).
 
-One run at a time is made in the main thread, where a signal tells of a cancel that comes meanwhile: another thread that
-reads would cost each run two changes of threads, and forks of functions a warning. Several are made in threads.
+One run at a time is made in the main thread, where a signal interrupts it for a cancel that comes meanwhile: another
+thread that reads would cost each run two changes of threads, and forks of functions a warning. Several are made in
+threads.
 """
 
 from __future__ import annotations

@@ -87,6 +87,6 @@ async def test_a_hook_of_an_addon_has_values_and_instance(tmp_path: Path, proces
 
 
 def test_each_variable_of_a_run_is_set_for_hooks_that_stay() -> None:
-    files = Workspace(*"abcde", ValuesPaths(*"abcd"), InstancePaths(*"abc"))
+    files = Workspace("a", "b", "c", "d", "e", ValuesPaths(*"abcd"), InstancePaths(*"abc"))
     text = LIBRARY.with_name("hook.sh").read_text()
     assert [name for name in files.environment({}) if f"{name}=" not in text] == []
