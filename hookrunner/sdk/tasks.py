@@ -60,6 +60,12 @@ class Task:
         if isinstance(result, After):
             self._again.append(result.seconds)
 
+    @property
+    def collected(self) -> tuple[list[Any], ...]:
+        """What functions have asked for so far, by kinds."""
+        operations = (self.cluster.operations, self.metrics.operations, self.conditions.reports)
+        return (*operations, self.values.patch, self.config_values.patch)
+
     def answer(self) -> dict[str, JSON]:
         """The Answer, of which empty parts are left out."""
         parts = {
