@@ -31,7 +31,9 @@ async def test_a_run_shows_its_progress_and_its_process(bench: Bench, jq: Jq, cl
     lines = bench.metrics.exposition().decode().splitlines()
     assert 'hook_process_places{hook="a.sh"} 1' in lines
     assert 'hook_process_places_in_use{hook="a.sh"} 1' in lines
-    assert [line for line in lines if line.startswith('hook_process_memory_bytes{hook="a.sh"} ')]
+    for name in ("memory_bytes", "age_seconds"):
+        (value,) = (line.split()[1] for line in lines if line.startswith(f'hook_process_{name}{{hook="a.sh"}} '))
+        assert float(value) > 0
     assert bench.status.conditions()["residents"] == (True, "")
     await bench.executor.processes.close()
 

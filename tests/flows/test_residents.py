@@ -58,6 +58,7 @@ async def test_one_process_serves_all_events_and_ends_with_the_program(tmp_path:
         assert len(pids(program)) == 1
         assert program.metric("hook_process_places", hook="h.py") == 1
         assert program.metric("hook_process_restarts_total") == 0
+        assert program.metric("prepared_python_memory_bytes") > 1_000_000  # of the one that answered --config
     assert (program.told / "ended").exists()
     assert program.left_behind() == []
 
