@@ -58,7 +58,8 @@ class _Session:
 
     def prepare_signals(self) -> None:
         """The system signals what comes while a function runs, which interrupts what that waits for, too. Between runs
-        it does not: a signal for each line takes longer than a run."""
+        it does not: a signal for each line takes longer than a run. One that comes in the microsecond before a wait
+        does not end it; hookrunner ends the process then, as one that ignores cancels."""
         signal.signal(signal.SIGIO, self._look)
         fcntl.fcntl(self._requests, fcntl.F_SETOWN, os.getpid())
 
