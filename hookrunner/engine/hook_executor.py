@@ -25,7 +25,7 @@ from hookrunner.metrics.recorders import RunMetrics
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.bindings import Hook
 from hookrunner.model.hook_runs import DEFAULT_OPTIONS, ExitedBadly, RunOptions, Values
-from hookrunner.model.operations import Answer, ObjectOperation, PreviousAttempt
+from hookrunner.model.operations import Answer, MetricOperation, ObjectOperation, PreviousAttempt
 from hookrunner.model.tasks import HookRun
 from hookrunner.waits import Notifier
 
@@ -79,10 +79,8 @@ class Applier:
         refused with an error in the log: a repeated run would add to its other metrics twice.
         """
         await self.carry_out(answer.objects, previous)
-        for refusals in self._hook_metrics.apply_in_steps(hook.label, answer.metrics, hook.module):
-            for refusal in refusals:
-                _log.error("metric refused", reason=refusal)
-            await asyncio.sleep(0)
+        if answer.metrics:
+            await self._apply_metrics(hook, answer.metrics)
 
     def forget_module(self, module: str) -> None:
         """Drop what its hooks have exported."""
@@ -99,6 +97,12 @@ class Applier:
                 failures.append(f"{operation}: {reason}")
         if failures:
             raise PatchFailed("; ".join(failures))
+
+    async def _apply_metrics(self, hook: Hook, operations: Sequence[MetricOperation]) -> None:
+        for refusals in self._hook_metrics.apply_in_steps(hook.label, operations, hook.module):
+            for refusal in refusals:
+                _log.error("metric refused", reason=refusal)
+            await asyncio.sleep(0)
 
     async def _attempt(self, operation: ObjectOperation) -> str:
         """Carry out one operation; returns why it failed, empty if it did not."""

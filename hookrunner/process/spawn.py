@@ -128,8 +128,20 @@ def _open_stdin(command: Command) -> AbstractContextManager[BinaryIO | int]:
             return nullcontext(descriptor)
         case bytes() as content:
             return _anonymous_file(content)
+        case None:
+            return _open_null()
         case path:
-            return (path or Path(os.devnull)).open("rb")
+            return path.open("rb")
+
+
+@contextmanager
+def _open_null() -> Iterator[int]:
+    """Nothing to read. Without a file object of Python, which costs 30 µs in each run."""
+    descriptor = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

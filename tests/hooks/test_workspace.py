@@ -13,6 +13,7 @@ from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks.workspace import (
     Workspace,
     keep,
+    make_remover,
     read,
     remove,
     workspace,
@@ -20,6 +21,7 @@ from hookrunner.hooks.workspace import (
     write_values,
 )
 from hookrunner.model.hook_runs import InstanceInput, Values
+from tests.fakes.cluster import until
 
 UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -126,6 +128,13 @@ def test_the_files_go_when_the_run_ends_unless_they_are_to_be_kept(
     with pytest.raises(HookFailed, match="exit status 1"):
         fail()
     assert len(list(tmp_path.iterdir())) == left
+
+
+async def test_the_thread_that_removes_files_lets_the_next_run_start_first(tmp_path: Path) -> None:
+    with workspace(tmp_path, "a.sh", make_remover()):
+        pass
+    assert len(list(tmp_path.iterdir())) == 5
+    await until(lambda: not any(tmp_path.iterdir()))
 
 
 def test_a_hook_may_have_removed_its_files_or_made_directories_of_them(tmp_path: Path) -> None:
