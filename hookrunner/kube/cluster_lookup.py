@@ -4,7 +4,7 @@
         with closing(Lookup(settings.kube)) as lookup:     # as early as possible: it runs beside our imports
             output, errors = lookup.output()               # waits; `credentials.load_connection` reads it
 
-The child, `kubeconfig.py`, keeps the `kubernetes` package and its 44 MB out of this process. This file imports little,
+The child, `kubeconfig.py`, keeps the `kubernetes` package and its 30 MB out of this process. This file imports little,
 so that the child starts before everything else.
 
 A named kubeconfig or context, and a sandbox, are the only cluster that started processes find; what else leads to one
