@@ -1,6 +1,8 @@
 """Scenarios that produce the figures of one program: each starts it, gives it work, and stops it."""
 
 import asyncio
+import os
+import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
@@ -18,6 +20,8 @@ Figures: TypeAlias = dict[str, list[float]]
 
 _QUIET = 0.3
 """Seconds after a quiet moment until something happens: longer than the predecessor's polling."""
+
+_FEW = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +145,42 @@ async def idle(bed: Bed, program: Program) -> Figures:
 
 
 async def starts(bed: Bed, program: Program) -> Figures:
-    """Many startup hooks: the time of all `--config` calls, then the runs a second."""
-    number = bed.sizes.hooks
+    """Many startup hooks: when the first one runs, the time of all `--config` calls, then the runs a second, also by
+    those of a bare loop just before."""
+    number, bare = bed.sizes.hooks, spawns(bed.new_directory(), bed.sizes.spawns)["rate"][0]
+    first, lines = await _started(bed, program, number)
+    rate = (number - 1) / _span(lines, "run")
+    return {"first": [first], "configs": [_span(lines, "config")], "rate": [rate], "to_bare": [rate / bare]}
+
+
+async def few(bed: Bed, program: Program) -> Figures:
+    """Four startup hooks: when the first one runs."""
+    first, _ = await _started(bed, program, _FEW)
+    return {"first": [first]}
+
+
+async def _started(bed: Bed, program: Program, number: int) -> tuple[float, list[Line]]:
+    """So many startup hooks: seconds from the program's start to the first of them, and what they all have written."""
     scripts = {f"hook-{i:03}.sh": hooks.writes_its_start(hooks.STARTUP) for i in range(number)}
     with bed.run(program, scripts) as operator:
         lines = await operator.wait(number, "run")
-    return {"configs": [_span(lines, "config")], "rate": [(number - 1) / _span(lines, "run")]}
+        return min(line.at for line in lines if line.word == "run") - operator.began, lines
+
+
+def spawns(directory: Path, number: int) -> Figures:
+    """A bare loop. `spawn`: from the start of a hook to its first line. `rate`: whole runs a second, one after
+    another."""
+    hooks.write(directory, {"hook.sh": hooks.writes_its_start(hooks.STARTUP)})
+    told = directory / "told"
+    starts: list[float] = []
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "TOLD": str(told)}
+    began = time.perf_counter()
+    for _ in range(number):
+        starts.append(time.time())
+        subprocess.run([directory / "hook.sh"], env=environment, stdin=subprocess.DEVNULL, check=True)
+    rate = number / (time.perf_counter() - began)
+    lines = [float(line.split()[0]) for line in told.read_text().splitlines()]
+    return {"spawn": [line - start for line, start in zip(lines, starts, strict=True)], "rate": [rate]}
 
 
 async def events(bed: Bed, program: Program) -> Figures:
@@ -170,7 +204,8 @@ async def events(bed: Bed, program: Program) -> Figures:
 
 
 async def burst(bed: Bed, program: Program) -> Figures:
-    """Many objects created at once: from the first write until the last object was handled."""
+    """Many objects created at once: from the first write, and from the answer to the last one, until the last object
+    was handled."""
     namespace, number = await bed.new_namespace(), bed.sizes.burst
     objects = [config_map(f"burst-{i}") for i in range(number)]
     with bed.run(program, {"hook.sh": hooks.counts_events(hooks.watching(namespace))}) as operator:
@@ -180,7 +215,7 @@ async def burst(bed: Bed, program: Program) -> Figures:
         await bed.cluster.create(namespace, objects)
         created = time.time()
         lines = await operator.until(lambda lines: handled(lines) >= number, f"{number} events")
-    return {"handled": [lines[-1].at - began], "created": [created - began]}
+    return {"handled": [lines[-1].at - began], "created": [created - began], "left": [lines[-1].at - created]}
 
 
 async def full(bed: Bed, program: Program) -> Figures:
