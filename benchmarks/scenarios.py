@@ -171,15 +171,15 @@ def spawns(directory: Path, number: int) -> Figures:
     """A bare loop. `spawn`: from the start of a hook to its first line. `rate`: whole runs a second, one after
     another."""
     hooks.write(directory, {"hook.sh": hooks.writes_its_start(hooks.STARTUP)})
-    told = directory / "told"
+    written = directory / "written"
     starts: list[float] = []
-    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "TOLD": str(told)}
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "TOLD": str(written)}
     began = time.perf_counter()
     for _ in range(number):
         starts.append(time.time())
         subprocess.run([directory / "hook.sh"], env=environment, stdin=subprocess.DEVNULL, check=True)
     rate = number / (time.perf_counter() - began)
-    lines = [float(line.split()[0]) for line in told.read_text().splitlines()]
+    lines = [float(line.split()[0]) for line in written.read_text().splitlines()]
     return {"spawn": [line - start for line, start in zip(lines, starts, strict=True)], "rate": [rate]}
 
 
