@@ -126,7 +126,7 @@ class World:
     async def releases(self, resource: str = "secrets") -> list[str]:
         """`name.vN status` of all records, which are Secrets unless `--helm-driver` says otherwise."""
         items = (await self.ask("GET", self.path(resource=resource), None))["items"]
-        labels = [labels for one in items if (labels := one["metadata"].get("labels") or {}).get("owner") == "helm"]
+        labels = [one["metadata"]["labels"] for one in items if _is_record(one)]
         return sorted(f"{one['name']}.v{one['version']} {one['status']}" for one in labels)
 
     def writes(self) -> list[str]:
@@ -205,6 +205,13 @@ class World:
     async def _send(self, method: str, path: str, body: dict[str, Any] | None) -> None:
         kind = {"apiVersion": "v1", "kind": "ConfigMap"} if method == "POST" else {}
         await self.ask(method, f"{path}?{STORY}", {**kind, **body} if body else None)
+
+
+def _is_record(obj: Any) -> bool:
+    """Of a release? ConfigMaps have no type."""
+    if "type" in obj:
+        return bool(obj["type"] == "helm.sh/release.v1")
+    return (obj["metadata"].get("labels") or {}).get("owner") == "helm"
 
 
 def _short(hook: str) -> str:
