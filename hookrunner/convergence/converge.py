@@ -24,7 +24,7 @@ from hookrunner.convergence.seams import (
 )
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine import dispatch
-from hookrunner.engine.queues import back_off
+from hookrunner.engine.attempts import back_off
 from hookrunner.model.bindings import BindingType, by_lifecycle
 from hookrunner.model.modules import GLOBAL, Choice
 from hookrunner.model.tasks import OPERATOR_STARTUP

@@ -9,14 +9,17 @@ tasks at once (`model/lanes.py`).
 import asyncio
 import random
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, takewhile
 from operator import attrgetter
 from typing import Protocol, TypeAlias
 
+from hookrunner.engine import attempts
 from hookrunner.engine.merging import compactable, latest, mergeable
+from hookrunner.engine.queued_tasks import QueuedTasks
+from hookrunner.engine.repetitions import Repetitions, not_waiting
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ONE_BY_ONE, QueueRules
 from hookrunner.model.events import Obstacle
@@ -33,21 +36,10 @@ from hookrunner.model.tasks import (
     Postponed,
     Task,
 )
-from hookrunner.waits import Pauses
 from kubetypes.timers import timeout_at
 
 Clock: TypeAlias = Callable[[], float]
 """Monotonic seconds."""
-
-FIRST_DELAY, LONGEST_DELAY = 5.0, 32.0
-_GROWTH = Pauses(1.0, LONGEST_DELAY)
-
-
-def back_off(failures: int, fraction: float) -> float:
-    """Seconds to wait after a failure when there were `failures` before it: as shell-operator does. `fraction` is
-    random in [0, 1)."""
-    jitter = int(fraction * 10) / 10 if failures else 0.0
-    return min(FIRST_DELAY + _GROWTH.after(failures) + jitter, LONGEST_DELAY)
 
 
 class Gate(Protocol):
@@ -86,16 +78,15 @@ class Queue:
     def __init__(self, name: str, parts: QueueParts, rules: QueueRules = ONE_BY_ONE) -> None:
         self.name = name
         self.closed = False
-        self._lanes = Lanes(rules)
         self._running: dict[Task, float] = {}
-        self._repetitions: dict[frozenset[Lane], Task] = {}
+        self._repetitions = Repetitions()
         self.compactions: dict[str, int] = {}
         self.runs: dict[str, int] = {}
         self._gate = parts.gate
         self._clock = parts.clock
         self._metrics = parts.metrics
         self._compact_at = parts.compact_at
-        self._tasks: OrderedDict[int, Task] = OrderedDict()
+        self._tasks = QueuedTasks(rules)
         self._limits: dict[str, int] = {}
         self._wake = asyncio.Event()
 
@@ -103,7 +94,7 @@ class Queue:
         return len(self._tasks)
 
     def __iter__(self) -> Iterator[Task]:
-        return iter(tuple(self._tasks.values()))
+        return iter(tuple(self._tasks))
 
     @property
     def rules(self) -> QueueRules:
@@ -113,8 +104,12 @@ class Queue:
     def set_rules(self, rules: QueueRules) -> None:
         """Go by other rules from now on; what runs is not touched."""
         if rules != self.rules:
-            self._lanes = Lanes(rules)
+            self._tasks.set_rules(rules)
             self._wake.set()
+
+    @property
+    def _lanes(self) -> Lanes:
+        return self._tasks.lanes
 
     @property
     def running(self) -> Mapping[Task, float]:
@@ -135,8 +130,12 @@ class Queue:
         """Add a task at the end. It takes the place of a repetition that is about the same."""
         began = self._clock()
         if self._repetitions and isinstance(order, HookRun):
-            self._drop_repetition(subject_of(order))
-        self._add(task := Task(order, self._clock()))
+            self._replace_repetitions(subject_of(order))
+        self._tasks.append(task := Task(order, self._clock()))
+        self._count(order)
+        if self.rules.order_by == "object":
+            for other in self._tasks.sharing(task.lanes):
+                attempts.bring_forward(other, began)
         if isinstance(order, HookRun) and 0 < self._limits.get(order.hook, self._compact_at) <= self.runs[order.hook]:
             self._compact(order.hook)
         self._wake.set()
@@ -148,21 +147,22 @@ class Queue:
 
     def enqueue_first(self, orders: Iterable[Order]) -> None:
         """Add tasks at the front, in this order."""
-        for order in reversed(tuple(orders)):
-            self._add(task := Task(order, self._clock()))
-            self._tasks.move_to_end(task.id, last=False)
+        orders = tuple(orders)
+        self._tasks.prepend(Task(order, self._clock()) for order in orders)
+        for order in orders:
+            self._count(order)
         self._wake.set()
 
     def hurry(self, lane: Lane) -> None:
         """Try again at once what waits in this lane for its next attempt: the cause of its failure may be gone."""
-        for task in self._tasks.values():
+        for task in self._tasks:
             if lane in task.order.lanes:
                 task.due = 0.0
         self._wake.set()
 
     def hurry_failed(self, since: float) -> None:
         """Try again at once what has failed since that time: the cause of the failure is gone."""
-        for task in self._tasks.values():
+        for task in self._tasks:
             if task.failures and task.queued_at >= since and not task.is_rate_limited:
                 task.due = 0.0
         self._wake.set()
@@ -188,7 +188,7 @@ class Queue:
             return Idle(None, "waiting for task")
         while isinstance(choice := self.pick(self._clock()), Task):
             if (seconds := self._gate.take_token(choice.order)) <= 0:
-                self._forget_repetition(choice)
+                self._repetitions.forget(choice)
                 self._absorb(choice)
                 self._running[choice] = self._clock()
                 break
@@ -210,7 +210,7 @@ class Queue:
 
     def holds(self, task: Task) -> bool:
         """False if the task was dropped while it ran."""
-        return task.id in self._tasks
+        return task in self._tasks
 
     def close(self) -> None:
         """Give out no more tasks; a task that runs may be settled."""
@@ -230,23 +230,22 @@ class Queue:
         A filter that failed may take its whole deadline again, so it is tried when nothing else can run."""
         choice = self._first(now)
         if isinstance(choice, Idle):
-            retries = [task for task in self._tasks.values() if isinstance(task.order, FilterRetry) and task.due <= now]
+            retries = [task for task in self._tasks if isinstance(task.order, FilterRetry) and task.due <= now]
             return min(retries, key=attrgetter("due"), default=choice)
         return choice
 
     def _first(self, now: float) -> Task | Idle:
-        closed = self._lanes.in_use(self._running)
-        dues = [task.due for task in self._repetitions.values() if task.due > now]
+        closed = {lane for task in self._running for lane in task.lanes}
+        dues = list[float]()
         for task in self._waiting(now):
-            lanes = self._lanes.of(task.order)
-            if not closed.isdisjoint(lanes):
-                closed |= lanes
+            if not closed.isdisjoint(task.lanes):
+                closed |= task.lanes
                 continue
             if isinstance(task.order, FilterRetry) and task.due <= now:
                 continue
             if task.due > now:
                 if not task.passable:
-                    return Idle(task.due, _asleep(task, now))
+                    return Idle(task.due, attempts.asleep(task, now))
                 dues.append(task.due)
             elif (obstacle := self._gate.obstacle(task.order)) is None:
                 task.waits_for = ""
@@ -254,44 +253,49 @@ class Queue:
             else:
                 task.waits_for = obstacle.awaited
                 if obstacle.brief:
-                    return Idle(min(dues, default=None), "waiting for snapshot")
-            closed |= lanes
-        return Idle(min(dues, default=None), "waiting for task" if closed else "")
+                    return Idle(self._next_due(dues, now), "waiting for snapshot")
+            closed |= task.lanes
+        return Idle(self._next_due(dues, now), "waiting for task" if closed else "")
+
+    def _next_due(self, dues: list[float], now: float) -> float | None:
+        return min((*dues, *self._repetitions.dues(now)), default=None)
 
     def _waiting(self, now: float) -> Iterator[Task]:
-        """The tasks that may run beside those that run, in their order, up to one that needs the whole queue."""
+        """The tasks that may run beside those that run, in their order, up to one that needs the whole queue. One that
+        does not run yet, because it is a repetition or has failed, keeps the queue from no other one."""
+        running = bool(self._running)
         if any(self._lanes.needs_all(task.order) for task in self._running):
             return
-        for task in self._tasks.values():
-            if self._running and self._lanes.needs_all(task.order) and task not in self._running:
+        for task in self._tasks:
+            if (task.is_repetition and task.due > now) or task in self._running:
+                continue
+            if running and task.due <= now and self._lanes.needs_all(task.order):
                 return
-            if task not in self._running and not (task.is_repetition and task.due > now):
-                yield task
+            yield task
 
     def _absorb(self, task: Task) -> None:
         """Merge into a task that is about to run the tasks behind it that may be done in the same execution.
 
         Stops at the first task that may not: another hook's, one that failed before, one whose lane is held up. Where
         lanes are no bindings, it passes those of other lanes, and of each object the latest state stays."""
-        order, followers = task.order, list[Task]()
-        if not isinstance(order, HookRun):
-            return
-        closed, lanes = self._lanes.in_use(self._running), self._lanes.of(order)
-        behind = False
-        for other in self._waiting(self._clock()):
-            others = self._lanes.of(other.order)
-            if other is task:
-                behind = True
-            elif not self._lanes.are_bindings and others != lanes:
-                continue
-            elif not behind:
-                closed |= others
-            elif not self._follows(order, other) or not closed.isdisjoint(others):
-                break
-            else:
-                followers.append(other)
-        merged = order.merged([self._take_out(other) for other in followers])
-        task.order = merged if self._lanes.are_bindings else latest(merged)
+        if isinstance(order := task.order, HookRun):
+            followers = self._followers(task, order) if self._lanes.are_bindings else self._states_behind(task, order)
+            merged = order.merged([self._take_out(other) for other in followers])
+            self._tasks.change(task, merged if self._lanes.are_bindings else latest(merged))
+
+    def _followers(self, task: Task, order: HookRun) -> list[Task]:
+        """The tasks right behind it that may be done in the same execution."""
+        closed = {lane for other in self._running for lane in other.lanes}
+        behind = iter(self._waiting(self._clock()))
+        for other in takewhile(lambda other: other is not task, behind):
+            closed |= other.lanes
+        return list(takewhile(lambda other: self._follows(order, other) and closed.isdisjoint(other.lanes), behind))
+
+    def _states_behind(self, task: Task, order: HookRun) -> list[Task]:
+        """The tasks behind it in its lane that may be done in the same execution."""
+        now = self._clock()
+        lane = [other for other in self._tasks.sharing(task.lanes) if not (other.is_repetition and other.due > now)]
+        return list(takewhile(partial(self._follows, order), lane[lane.index(task) + 1 :]))
 
     def _follows(self, order: HookRun, other: Task) -> bool:
         return other.failures == 0 and order.absorbs(other.order) and self._gate.obstacle(other.order) is None
@@ -309,54 +313,46 @@ class Queue:
                 if again_after is not None and isinstance(task.order, HookRun):
                     self._repeat(task.order, again_after)
             case Failed(reason, park):
-                park = park or self.rules != ONE_BY_ONE
-                self._delay(task, back_off(task.failures, random.random()), passable=park)
-                task.failures += 1
-                task.error = reason
-                task.queued_at = self._clock()
+                attempts.fail(task, reason, self._clock(), random.random())
+                task.passable = park or self.rules != ONE_BY_ONE
             case Postponed(seconds):
-                self._delay(task, seconds, passable=True)
-                task.is_rate_limited = True
+                attempts.postpone(task, seconds, self._clock())
             case Dropped():
                 self._remove(task)
 
     def _repeat(self, order: HookRun, seconds: float) -> None:
-        """Run it again after so long, unless something happens to what it is about before."""
-        self._drop_repetition(subject := subject_of(order))
-        due = self._clock() + seconds
-        task = self._repetitions[subject] = Task(replace(order, unlocks=(), joined=frozenset(), seen_at=0.0), due)
-        task.due, task.is_repetition, task.passable = due, True, True
-        self._add(task)
+        """Run it again after so long, unless something happens to what it is about before. What has happened to it
+        during the run waits already, and may ask again."""
+        self._replace_repetitions(subject_of(order))
+        others = self._tasks if self._lanes.are_bindings else self._tasks.sharing(self._lanes.of(order))
+        waiting = (task for task in others if task not in self._running and not task.is_repetition)
+        if rest := not_waiting(replace(order, unlocks=(), joined=frozenset(), seen_at=0.0), waiting):
+            due = self._clock() + seconds
+            task = Task(rest, due, due=due, is_repetition=True, passable=True)
+            self._tasks.append(task)
+            self._repetitions.add(task, rest)
+            self._count(rest)
 
-    def _drop_repetition(self, subject: frozenset[Lane]) -> None:
-        if task := self._repetitions.get(subject):
-            self._remove(task)
-
-    def _forget_repetition(self, task: Task) -> None:
-        """It runs now, or does not wait any more."""
-        if task.is_repetition and isinstance(task.order, HookRun):
-            subject = subject_of(task.order)
-            if self._repetitions.get(subject) is task:
-                del self._repetitions[subject]
+    def _replace_repetitions(self, subject: frozenset[Lane]) -> None:
+        for task, rest in self._repetitions.replaced_by(subject):
+            if rest:
+                self._tasks.change(task, rest)
+            else:
+                self._remove(task)
 
     def next_attempt(self, task: Task) -> float:
         """When a task is tried again (epoch seconds); 0 if it runs, or nothing delays it."""
         left = task.due - self._clock()
         return time.time() + left if left > 0 and task not in self._running else 0.0
 
-    def _delay(self, task: Task, seconds: float, passable: bool) -> None:
-        task.due, task.delay, task.passable = self._clock() + seconds, seconds, passable
-        task.is_rate_limited = False
-
-    def _add(self, task: Task) -> None:
-        self._tasks[task.id] = task
-        if isinstance(task.order, HookRun):
-            self.runs[task.order.hook] = self.runs.get(task.order.hook, 0) + 1
+    def _count(self, order: Order) -> None:
+        if isinstance(order, HookRun):
+            self.runs[order.hook] = self.runs.get(order.hook, 0) + 1
 
     def _remove(self, task: Task) -> None:
         task.over.set()
-        self._forget_repetition(task)
-        if self._tasks.pop(task.id, None) and isinstance(task.order, HookRun):
+        self._repetitions.forget(task)
+        if self._tasks.remove(task) and isinstance(task.order, HookRun):
             self.runs[task.order.hook] -= 1
             if not self.runs[task.order.hook]:
                 del self.runs[task.order.hook]
@@ -376,25 +372,22 @@ class Queue:
         waiting: dict[frozenset[Lane], list[Task]] = {}
         for task, held in self._held(self._clock()):
             if task not in self._running and not task.is_repetition and compactable(task, hook):
-                waiting.setdefault(held if self._lanes.are_bindings else self._lanes.of(task.order), []).append(task)
+                waiting.setdefault(held if self._lanes.are_bindings else task.lanes, []).append(task)
         longest = 0
         for (first, order), others in chain.from_iterable(map(mergeable, waiting.values())):
             merged = order.compacted([self._take_out(task) for task in others])
-            first.order = merged if self._lanes.are_bindings else latest(merged)
-            longest = max(longest, len(first.order.contexts))
+            left = merged if self._lanes.are_bindings else latest(merged)
+            self._tasks.change(first, left)
+            longest = max(longest, len(left.contexts))
             self.compactions[hook] = self.compactions.get(hook, 0) + 1
         self._limits[hook] = max(self._compact_at, longest // 4, 2 * self.runs[hook])
 
     def _held(self, now: float) -> Iterator[tuple[Task, frozenset[Lane]]]:
         """All tasks, with the lanes of those that are set aside now; none for the others."""
         closed: set[Lane] = set()
-        for task in self._tasks.values():
+        for task in self._tasks:
             lanes = task.order.lanes
             waits = (task.passable and task.due > now) or not closed.isdisjoint(lanes)
             held = lanes if waits or self._gate.obstacle(task.order) else frozenset[Lane]()
             closed |= held
             yield task, held
-
-
-def _asleep(task: Task, now: float) -> str:
-    return f"sleep after fail for {task.delay:g}s ({task.due - now:.1f}s left of {task.delay:g}s delay)"

@@ -5,13 +5,13 @@ rules, an object, or a namespace. Where lanes are objects, what waits for one of
 What is about no single object, a Synchronization or a group, has the whole queue to itself.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hookrunner.errors import BadHookConfig
 from hookrunner.model.bindings import ONE_BY_ONE, Hook, QueueRules
 from hookrunner.model.contexts import Context, ContextType
-from hookrunner.model.tasks import HookRun, Lane, Order, Task
+from hookrunner.model.tasks import HookRun, Lane, Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,6 @@ class Lanes:
         if self.are_bindings or not isinstance(order, HookRun) or is_about_many(order):
             return order.lanes
         return frozenset(lane_of(order, context, self.rules.order_by == "namespace") for context in order.contexts)
-
-    def in_use(self, running: Iterable[Task]) -> set[Lane]:
-        """The lanes of what runs."""
-        return {lane for task in running for lane in self.of(task.order)}
 
     def needs_all(self, order: Order) -> bool:
         """Does it run only while nothing else of the queue does?"""

@@ -237,11 +237,12 @@ class Task:
     """An order in a queue and what the queue knows about it. Times are monotonic seconds; `queued_at` is reset
     by each attempt.
 
-    `due` is the time before which it does not run, `delay` the pause that led to it. `passable` says that tasks of
-    other lanes need not wait for it meanwhile. `is_rate_limited` says that it waits for its hook's rate limit,
-    `is_repetition` that its hook has asked for it, at `due`. `waits_for` is what it misses: a snapshot, or values.
-    `previous_attempt` are the object operations of the attempt before; `progress` is what the hook reports of the
-    present one.
+    `due` is the time before which it does not run, `delay` the pause that led to it; from `early_from` on, an event of
+    its object may bring `due` forward. `passable` says that tasks of other lanes need not wait for it meanwhile.
+    `is_rate_limited` says that it waits for its hook's rate limit, `is_repetition` that its hook has asked for it, at
+    `due`. `waits_for` is what it misses: a snapshot, or values. `previous_attempt` are the object operations of the
+    attempt before; `progress` is what the hook reports of the present one; `lanes` are those that its queue's rules
+    give it.
     """
 
     order: Order
@@ -251,6 +252,7 @@ class Task:
     error: str = ""
     due: float = 0.0
     delay: float = 0.0
+    early_from: float = 0.0
     passable: bool = False
     is_rate_limited: bool = False
     is_repetition: bool = False
@@ -258,6 +260,7 @@ class Task:
     previous_attempt: PreviousAttempt = field(default_factory=list)
     progress: RunProgress = field(default_factory=RunProgress)
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    lanes: frozenset[Lane] = frozenset()
     id: int = field(default_factory=itertools.count(1).__next__)
 
     def __post_init__(self) -> None:

@@ -4,8 +4,9 @@ import time
 
 import pytest
 
+from hookrunner.engine.attempts import FIRST_DELAY
 from hookrunner.engine.hook_needs import LONG, endless_runs, failing_hooks
-from hookrunner.engine.queues import FIRST_DELAY, Queue, QueueParts
+from hookrunner.engine.queues import Queue, QueueParts
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType
 from hookrunner.model.needs import UserNeed

@@ -1,5 +1,7 @@
 """Queues with rules of their own: what runs side by side, what becomes one run, what is run again. Level: pure."""
 
+from itertools import pairwise
+
 import pytest
 
 from hookrunner.engine.queue_dumps import dump
@@ -118,12 +120,48 @@ def test_a_failed_object_holds_up_no_other_one() -> None:
     bench.add(event("a"), event("b"), event("a", "2"))
     bench.begin()
     bench.end("a=2", Failed("no"))
-    bench.add(event("a", "3"))
     assert bench.begin() == ["b=1"]
     bench.end("b=1")
     assert bench.begin() == []
     bench.now = 60
-    assert bench.begin() == ["a=3"]
+    assert bench.begin() == ["a=2"]
+
+
+def test_a_failed_object_that_changes_is_tried_again_at_once() -> None:
+    bench = Bench(concurrency=2, order_by="object")
+    bench.add(event("a"), event("b"))
+    bench.begin()
+    bench.end("a=1", Failed("no"))
+    bench.end("b=1", Failed("no"))
+    bench.now = 1
+    bench.add(event("a", "2"))
+    assert bench.begin() == ["a=2"]
+    assert [task.failures for task in bench.queue.running] == [1]
+
+
+def test_an_object_that_changes_with_each_failure_is_tried_twice_in_a_pause() -> None:
+    bench, begun = Bench(order_by="object"), list[float]()
+    bench.add(event("a"))
+    for second in range(200):
+        bench.now = float(second)
+        while bench.begin():
+            begun.append(bench.now)
+            bench.end("a=1", Failed("no"))
+            bench.add(event("a"))
+    pauses = [after - before for before, after in pairwise(begun)]
+    assert (pauses[0], len(begun) <= 2 * 200 / 32 + 12) == (0, True)
+    assert all(first + second >= 5 for first, second in pairwise(pauses))
+    assert sum(pauses[-2:]) >= 32
+
+
+def test_a_failed_object_of_another_kind_of_lane_waits_for_its_pause() -> None:
+    for rules in ("namespace", "binding"):
+        bench = Bench(concurrency=2, order_by=rules)
+        bench.add(event("a"))
+        bench.begin()
+        bench.end("a=1", Failed("no"))
+        bench.add(event("a", "2"))
+        assert bench.begin() == []
 
 
 def test_rules_of_a_queue_may_change_while_it_works() -> None:
@@ -191,6 +229,46 @@ def test_an_event_of_one_object_leaves_the_repetition_of_all() -> None:
     assert (told(task.order), task.order.unlocks) == ("all", ())
 
 
+def test_an_event_during_a_run_takes_the_place_of_the_repetition_that_it_asks_for() -> None:
+    for rules in ("binding", "object", "namespace"):
+        bench = Bench(order_by=rules)
+        bench.add(event("a"))
+        bench.begin()
+        bench.add(event("a", "2"))
+        bench.end("a=1", Done(again_after=5))
+        assert bench.begin() == ["a=2"]
+        bench.end("a=2")
+        bench.now = 60
+        assert bench.begin() == []
+
+
+def test_of_a_repetition_about_several_objects_those_without_an_event_stay() -> None:
+    bench = Bench()
+    bench.add(event("a"), event("b"), event("c"))
+    bench.begin()
+    bench.add(event("b", "2"))
+    bench.end("a=1 b=1 c=1", Done(again_after=5))
+    bench.add(event("c", "2"))
+    assert bench.begin() == ["b=2 c=2"]
+    bench.end("b=2 c=2")
+    bench.now = 5
+    assert bench.begin() == ["a=1"]
+    bench.end("a=1")
+    assert (len(bench.queue), len(bench.queue._repetitions)) == (0, 0)
+
+
+@pytest.mark.parametrize("outcome", [Done(again_after=600), Failed("no")], ids=["runs again", "failed"])
+def test_a_group_that_waits_for_its_time_keeps_no_lane_waiting(outcome: Done | Failed) -> None:
+    bench = Bench(concurrency=5, order_by="object")
+    bench.add(GROUP)
+    bench.begin()
+    bench.end("g", outcome)
+    bench.add(event("a"))
+    assert bench.begin() == ["a=1"]
+    bench.add(event("b"))
+    assert bench.begin() == ["b=1"]
+
+
 def test_a_repetition_that_was_asked_for_twice_is_one() -> None:
     bench = Bench()
     for seconds in (600, 60):
@@ -208,7 +286,7 @@ def test_a_hook_that_is_removed_is_not_repeated() -> None:
     bench.begin()
     bench.end("a=1", Done(again_after=600))
     bench.queue.forget("h")
-    assert (len(bench.queue), bench.queue._repetitions) == (0, {})
+    assert (len(bench.queue), len(bench.queue._repetitions)) == (0, 0)
 
 
 def test_hooks_that_state_different_rules_for_a_queue_are_refused_by_name() -> None:

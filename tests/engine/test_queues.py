@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from hookrunner.engine.attempts import back_off
 from hookrunner.engine.queue_dumps import dump
-from hookrunner.engine.queues import Idle, Queue, QueueParts, back_off
+from hookrunner.engine.queues import Idle, Queue, QueueParts
 from hookrunner.kube.back_off import TokenBucket
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import BindingType

@@ -1,0 +1,68 @@
+"""Runs of a queue that are run again after some time, because their hooks have asked for it (docs/hooks.md, Running
+again).
+
+What happens to an object before that takes the place of its repetition: the run of the event may ask again. Of a run
+about several objects the others stay.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from hookrunner.model.lanes import is_about_many, lane_of, subject_of
+from hookrunner.model.tasks import HookRun, Lane, Task
+
+
+class Repetitions:
+    """The tasks that wait to be run again, by what they are about."""
+
+    def __init__(self) -> None:
+        self._by_subject: dict[Lane, Task] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_subject)
+
+    def dues(self, now: float) -> list[float]:
+        """When those come due that are not due yet, each once for each of its objects."""
+        return [task.due for task in self._by_subject.values() if task.due > now]
+
+    def add(self, task: Task, order: HookRun) -> None:
+        """Take in a task, whose order is this."""
+        self._by_subject |= dict.fromkeys(subject_of(order), task)
+
+    def forget(self, task: Task) -> None:
+        """It runs now, or does not wait any more."""
+        if task.is_repetition and isinstance(task.order, HookRun):
+            for lane in subject_of(task.order):
+                if self._by_subject.get(lane) is task:
+                    del self._by_subject[lane]
+
+    def replaced_by(self, subject: frozenset[Lane]) -> Iterator[tuple[Task, HookRun | None]]:
+        """Forget what is repeated of these; each task, and the run that is left of it, if any."""
+        for task in {task for lane in subject if (task := self._by_subject.get(lane))}:
+            assert isinstance(task.order, HookRun)
+            rest = without(task.order, subject)
+            self.forget(task)
+            if rest:
+                self.add(task, rest)
+            yield task, rest
+
+
+def without(order: HookRun, subject: frozenset[Lane]) -> HookRun | None:
+    """The run without its contexts about these; None if nothing is left. One about many stays as a whole or not."""
+    if is_about_many(order):
+        return None if subject & order.lanes else order
+    kept = tuple(context for context in order.contexts if lane_of(order, context) not in subject)
+    if len(kept) == len(order.contexts):
+        return order
+    return replace(order, contexts=kept) if kept else None
+
+
+def not_waiting(order: HookRun, others: Iterable[Task]) -> HookRun | None:
+    """The run without what other tasks that wait are about; None if nothing is left."""
+    for other in others:
+        if isinstance(other.order, HookRun) and other.order.hook == order.hook:
+            rest = without(order, subject_of(other.order))
+            if rest is None:
+                return None
+            order = rest
+    return order
