@@ -3,7 +3,7 @@
 The order of a start: docs/how-it-works.md; which hook a tick or a change is for: docs/hooks.md.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from hookrunner.model.bindings import (
@@ -19,6 +19,7 @@ from hookrunner.model.bindings import (
 from hookrunner.model.contexts import Context, ContextType, Include
 from hookrunner.model.events import FilterBroke, ObjectChanged, Ticked
 from hookrunner.model.json_objects import NO_OBJECTS, JsonObjects
+from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import (
     OPERATOR_STARTUP,
     EnableKubernetesBindings,
@@ -57,6 +58,18 @@ def enabling(hook: Hook) -> list[Order]:
 def synchronizations(hook: Hook, now: float) -> tuple[HookRun, ...]:
     """One run for each kubernetes binding, in config order."""
     return tuple(_synchronization(hook, index, now) for index in range(len(hook.config.kubernetes)))
+
+
+def synchronizes_each(hook: Hook, index: int) -> bool:
+    """Has a kubernetes binding a run for each object in place of one Synchronization? In the queue of a module itself
+    it has not: what runs there is part of the module's run."""
+    binding = hook.config.kubernetes[index]
+    return binding.synchronize_each_object and binding.queue != own_queue(hook.module)
+
+
+def for_each_object(hook: Hook, order: HookRun, objects: Mapping[int, Sequence[ObjectKey]]) -> tuple[HookRun, ...]:
+    """The runs in place of a Synchronization, whose order is this, for these objects of each binding."""
+    return tuple(_object_run(hook, order, index, key) for index, keys in objects.items() for key in keys)
 
 
 def for_change(hook: Hook, event: ObjectChanged) -> HookRun:
@@ -155,10 +168,10 @@ def _startup_run(hook: Hook, activation: str) -> HookRun:
 
 
 def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
-    """A binding that skips its Synchronization gets a run without contexts, which only opens the gate. The run goes to
-    `main` unless the binding names a queue and has `waitForSynchronization: false`; the run of a global or module hook
-    goes to the binding's queue."""
-    binding = hook.config.kubernetes[index]
+    """A binding that skips its Synchronization, or has a run for each object, gets a run without contexts, which only
+    opens the gate. The run goes to `main` unless the binding names a queue and has `waitForSynchronization: false`; the
+    run of a global or module hook and that of a binding with a run for each object go to the binding's queue."""
+    binding, each = hook.config.kubernetes[index], synchronizes_each(hook, index)
     context = Context(
         binding=binding.name,
         type=ContextType.GROUP if binding.group else ContextType.SYNCHRONIZATION,
@@ -170,8 +183,8 @@ def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
         hook.name,
         binding.name,
         BindingType.KUBERNETES,
-        MAIN if binding.wait_for_synchronization and not hook.module else binding.queue,
-        (context,) if binding.run_on_synchronization else (),
+        MAIN if binding.wait_for_synchronization and not hook.module and not each else binding.queue,
+        (context,) if binding.run_on_synchronization and not each else (),
         group=binding.group,
         allow_failure=binding.allow_failure,
         place=index,
@@ -180,6 +193,13 @@ def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
         seen_at=now,
         module=hook.module,
     )
+
+
+def _object_run(hook: Hook, order: HookRun, index: int, key: ObjectKey) -> HookRun:
+    binding, kind = hook.config.kubernetes[index], ContextType.SYNCHRONIZATION
+    context = Context(binding.name, kind, source=index, key=key, current=True, includes=includes(hook, binding))
+    run = _hook_run(hook, binding, index, context, order.seen_at)
+    return replace(run, activation=order.activation) if order.activation else run
 
 
 def _tick_context(hook: Hook, schedule: Schedule) -> Context:

@@ -66,10 +66,11 @@ class BindingActivator:
         return dispatch.synchronizations(hook, self._clock())
 
     def is_synchronized(self, hook: Hook) -> bool:
-        """Do events flow for each binding with `waitForSynchronization`?"""
+        """Do events flow for each binding with `waitForSynchronization`? Where each object has a run of its own, that
+        has been tried then; one that fails is tried again, and no reason to wait."""
         waited = [i for i, binding in enumerate(hook.config.kubernetes) if binding.wait_for_synchronization]
         monitors = [self._monitors.get(BindingId(hook.name, index)) for index in waited]
-        return all(monitor is not None and not monitor.locked for monitor in monitors)
+        return all(monitor is not None and not monitor.locked and not monitor.untried for monitor in monitors)
 
     def is_locked(self, run: HookRun) -> bool:
         """Has the Synchronization of this run not happened yet?"""

@@ -188,10 +188,10 @@ class HookExecutor:
     ) -> Answer:
         try:
             async with turn:
-                snapshots = self._gate.read_snapshots(order)
+                contexts, snapshots = self._gate.read_contexts(order), self._gate.read_snapshots(order)
                 values = self._values.files(hook.module) if self._values and hook.module else None
                 async with self.deadlines.bound(order):
-                    result = await self.processes.run(hook, order.contexts, snapshots, options, values)
+                    result = await self.processes.run(hook, contexts, snapshots, options, values)
         except ExitedBadly as failure:
             if not options.dry_run:
                 await self._carry_out_despite_failure(failure)

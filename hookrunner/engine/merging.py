@@ -14,7 +14,7 @@ def compactable(task: Task, hook: str) -> bool:
     order = task.order
     if not isinstance(order, HookRun) or order.hook != hook:
         return False
-    return order.merges and not task.failures and not order.synchronizes
+    return order.merges and not task.failures and not (order.synchronizes or order.synchronizes_object)
 
 
 def mergeable(runs: list[Task]) -> Iterator[tuple[tuple[Task, HookRun], list[Task]]]:

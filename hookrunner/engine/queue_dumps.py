@@ -16,8 +16,14 @@ def dump(queue: Queue, inline: Iterable[tuple[HookRun, float]] = ()) -> QueueDum
     if not queue.running:
         choice = queue.pick(now)
         status = choice.reason if isinstance(choice, Idle) else ""
-    shown = (f"{task.describe()}{_progress(queue, task, inline, now)}" for task in queue)
+    shown = (f"{task.describe()}{_progress(queue, task, inline, now)}{_object(task)}" for task in queue)
     return QueueDump(queue.name, status, tuple(enumerate(shown, 1)))
+
+
+def _object(task: Task) -> str:
+    """The object of a run that is about one."""
+    key = task.order.only_object if isinstance(task.order, HookRun) else None
+    return f":object={key}" if key else ""
 
 
 def _progress(queue: Queue, task: Task, inline: Iterable[tuple[HookRun, float]], now: float) -> str:

@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, takewhile
 from operator import attrgetter
@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias
 from hookrunner.engine import attempts
 from hookrunner.engine.merging import compactable, latest, mergeable
 from hookrunner.engine.queued_tasks import QueuedTasks
-from hookrunner.engine.repetitions import Repetitions, not_waiting
+from hookrunner.engine.repetitions import Repetitions, not_waiting, repeated
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ONE_BY_ONE, QueueRules
 from hookrunner.model.events import Obstacle
@@ -326,7 +326,7 @@ class Queue:
         self._replace_repetitions(subject_of(order))
         others = self._tasks if self._lanes.are_bindings else self._tasks.sharing(self._lanes.of(order))
         waiting = (task for task in others if task not in self._running and not task.is_repetition)
-        if rest := not_waiting(replace(order, unlocks=(), joined=frozenset(), seen_at=0.0), waiting):
+        if rest := not_waiting(repeated(order), waiting):
             due = self._clock() + seconds
             task = Task(rest, due, due=due, is_repetition=True, passable=True)
             self._tasks.append(task)

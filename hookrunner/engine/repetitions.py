@@ -8,6 +8,8 @@ about several objects the others stay.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from hookrunner.model.bindings import Change
+from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.lanes import is_about_many, lane_of, subject_of
 from hookrunner.model.tasks import HookRun, Lane, Task
 
@@ -45,6 +47,20 @@ class Repetitions:
             if rest:
                 self.add(task, rest)
             yield task, rest
+
+
+def repeated(order: HookRun) -> HookRun:
+    """The run once more, with the objects that exist then in place of those of now; a deletion keeps the last state."""
+    contexts = tuple(context if _is_kept(context) else _emptied(context) for context in order.contexts)
+    return replace(order, contexts=contexts, unlocks=(), joined=frozenset(), seen_at=0.0)
+
+
+def _emptied(context: Context) -> Context:
+    return replace(context, current=True, obj=None, filtered=None)
+
+
+def _is_kept(context: Context) -> bool:
+    return context.type is not ContextType.EVENT or context.change is Change.DELETED
 
 
 def without(order: HookRun, subject: frozenset[Lane]) -> HookRun | None:

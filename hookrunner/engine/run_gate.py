@@ -8,16 +8,18 @@ the values, as they were read from the cluster, and a token of its hook's rate l
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from hookrunner.errors import HookFailed
 from hookrunner.kube.back_off import TokenBucket
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import Hook
-from hookrunner.model.contexts import Entry, Snapshots, wanted
+from hookrunner.model.contexts import Context, Entry, Snapshots, wanted, with_objects
 from hookrunner.model.events import UNKNOWN_VALUES, BindingId, Obstacle
+from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import HookRun, Order
+from hookrunner.sources.monitor import Monitor
 from hookrunner.sources.monitors import Monitors
 from hookrunner.waits import Notifier
 from kubetypes.timers import timeout_at
@@ -127,6 +129,33 @@ class RunGate:
         for index in order.unlocks:
             if monitor := self._monitors.get(BindingId(order.hook, index)):
                 monitor.unlock()
+
+    def begin_with_each(self, order: HookRun, indices: Iterable[int]) -> dict[int, list[ObjectKey]]:
+        """The objects of those bindings, which the run is to unlock now, that have a run for each."""
+        monitors = {index: self._monitors.get(BindingId(order.hook, index)) for index in indices}
+        return {index: monitor.begin_with_each() for index, monitor in monitors.items() if monitor}
+
+    def note_tried(self, order: HookRun) -> bool:
+        """A run has been tried, with any outcome. Was it the last one that a binding owes its objects at the start?"""
+        tried = [(monitor, context.key) for context, monitor in self._untried(order) if context.key in monitor.untried]
+        for monitor, key in tried:
+            monitor.untried.discard(key)
+        return any(not monitor.untried for monitor, _ in tried)
+
+    def _untried(self, order: HookRun) -> Iterator[tuple[Context, Monitor]]:
+        for context in order.contexts:
+            monitor = self._monitors.get(BindingId(order.hook, context.source or 0)) if context.key else None
+            if monitor and monitor.untried:
+                yield context, monitor
+
+    def read_contexts(self, order: HookRun) -> tuple[Context, ...]:
+        """The contexts with the objects that are read when a run starts; none if those no longer exist."""
+
+        def find(index: int, key: ObjectKey) -> Entry | None:
+            monitor = self._monitors.get(BindingId(order.hook, index))
+            return monitor.snapshot.get(key) if monitor else None
+
+        return with_objects(order.contexts, find)
 
     def read_snapshots(self, order: HookRun) -> Snapshots:
         """The entries of each binding that the contexts name. From now on a change is an event for the binding that

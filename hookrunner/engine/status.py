@@ -88,12 +88,10 @@ class Status:
         reason to be unready: what a module waits for, resident hooks that cannot be started, and watches that are lost
         after their first list until the API server answers again. No restart would help, and the last state is good
         enough for hooks."""
-        ours = any(
-            monitor.obstacle and not _is_of_module(self._engine.hooks.get(monitor.id.hook))
-            for monitor in self._monitors
-        )
+        ours = any(monitor.obstacle and not self._is_of_module(monitor) for monitor in self._monitors)
         tasks = [task.order for queue in self._queues for task in queue]
         waiting = sum(_starts(order) and not _is_of_module(self._engine.hooks.get(order.hook)) for order in tasks)
+        waiting += sum(len(monitor.untried) for monitor in self._monitors if not self._is_of_module(monitor))
         residents = resident_trouble(self._executor.processes)
         return {
             "startup": (not waiting, f"{waiting} tasks of the start are not done; see `queue main`" if waiting else ""),
@@ -146,6 +144,9 @@ class Status:
     def running(self) -> list[str]:
         """The hooks that run at the moment."""
         return sorted({order.hook for order, _ in self._executor.running.values()})
+
+    def _is_of_module(self, monitor: Monitor) -> bool:
+        return _is_of_module(self._engine.hooks.get(monitor.id.hook))
 
     def _dropped(self) -> str:
         given_up = self._runs.given_up

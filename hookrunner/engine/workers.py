@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from hookrunner import log
 from hookrunner.background import Background
+from hookrunner.engine import dispatch
 from hookrunner.engine.hook_executor import HookExecutor
 from hookrunner.engine.queues import Clock, Queue, QueueParts
 from hookrunner.engine.run_gate import RunGate
@@ -221,12 +222,18 @@ class QueueRuns:
         self._executor.processes.retire(hook)
 
     async def _run_hook(self, hook: Hook, order: HookRun, queue: Queue, task: Task) -> Outcome:
-        outcome = await self._run(hook, order, task) if order.contexts else self._skip_silent_synchronization(order)
+        outcome = await self._run_if_needed(hook, order, task)
         if isinstance(outcome, Done | Dropped) and queue.holds(task):
             self._gate.unlock(order)
-        if order.unlocks:
+        if self._gate.note_tried(order) or order.unlocks:
             self._gate.progress.notify()
         return outcome
+
+    async def _run_if_needed(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
+        """A run whose objects were all deleted before it could begin is not needed: their deletion is an event."""
+        if not order.contexts:
+            return self._open_bindings(hook, order)
+        return await self._run(hook, order, task) if self._gate.read_contexts(order) else Done()
 
     def observe_wait(self, task: Task) -> None:
         """Count how long a task has waited for this attempt. Of those that enable bindings only global hooks' count:
@@ -236,10 +243,13 @@ class QueueRuns:
             waited = self._clock() - task.queued_at
             self._metrics.task_wait_in_queue_seconds.add(waited, *order.labels, *order.owner)
 
-    def _skip_silent_synchronization(self, order: HookRun) -> Outcome:
-        """A Synchronization of a binding with `executeHookOnSynchronization: false`: it only lets events flow."""
-        self._executor.run_metrics.took(order, 0.0)
-        return Done()
+    def _open_bindings(self, hook: Hook, order: HookRun) -> Outcome:
+        """A Synchronization that is no run itself lets events flow, where the binding has one for each object, behind
+        these; with `executeHookOnSynchronization: false` there is none."""
+        each = [index for index in order.unlocks if dispatch.synchronizes_each(hook, index)]
+        if not each:
+            self._executor.run_metrics.took(order, 0.0)
+        return Done(dispatch.for_each_object(hook, order, self._gate.begin_with_each(order, each)))
 
     async def _run(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
         began = self._clock()

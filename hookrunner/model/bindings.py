@@ -147,6 +147,7 @@ class Kubernetes:
     changes: frozenset[Change] = frozenset(Change)
     run_on_synchronization: bool = True
     wait_for_synchronization: bool = True
+    synchronize_each_object: bool = False
     keep_full_objects: bool = True
     jq_filter: str = ""
     names: tuple[str, ...] = ()

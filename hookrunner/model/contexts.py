@@ -5,8 +5,8 @@ hook starts. Objects and filter results are compact JSON already and are embedde
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import orjson
@@ -61,8 +61,9 @@ class Context:
     """One event as one element of the array, snapshots still missing.
 
     `source` is the place of the kubernetes binding that it is about, needed for a Synchronization's `objects`.
-    `change`, `key`, `obj` and `filtered` belong to an Event. `extra` holds the keys of a review (webhooks); the objects
-    of a conversion review, which may be many, are `objects`.
+    `change`, `key`, `obj` and `filtered` belong to an Event; a Synchronization with a `key` is about this one object.
+    `current` means that the object is read when the run starts (`with_objects`). `extra` holds the keys of a review
+    (webhooks); the objects of a conversion review, which may be many, are `objects`.
     """
 
     binding: str
@@ -73,9 +74,15 @@ class Context:
     key: ObjectKey | None = None
     obj: bytes | None = None
     filtered: bytes | None = None
+    current: bool = False
     includes: tuple[Include, ...] = ()
     extra: JSON = None
     objects: JsonObjects = NO_OBJECTS
+
+    @property
+    def has_all_objects(self) -> bool:
+        """Is it about all objects of a binding?"""
+        return self.type is ContextType.SYNCHRONIZATION and self.key is None
 
 
 def admission_request(request: JSON) -> JSON:
@@ -105,8 +112,21 @@ Snapshots = Mapping[int, Sequence[Entry]]
 
 def wanted(contexts: Sequence[Context]) -> set[int]:
     """Places of the bindings whose snapshots `render` will ask for."""
-    own = {c.source for c in contexts if c.type is ContextType.SYNCHRONIZATION and c.source is not None}
+    own = {c.source for c in contexts if c.has_all_objects and c.source is not None}
     return own | {include.index for context in contexts for include in context.includes}
+
+
+def with_objects(contexts: Sequence[Context], find: Callable[[int, ObjectKey], Entry | None]) -> tuple[Context, ...]:
+    """The contexts with the objects that they are to have when the run starts; without those whose object no longer
+    exists. `find` looks for an object of the binding at a place in the config."""
+    return tuple(found for context in contexts if (found := _with_object(context, find)))
+
+
+def _with_object(context: Context, find: Callable[[int, ObjectKey], Entry | None]) -> Context | None:
+    if not context.current or context.source is None or context.key is None:
+        return context
+    entry = find(context.source, context.key)
+    return replace(context, obj=entry.obj, filtered=entry.filtered) if entry else None
 
 
 def collapsed(contexts: Sequence[Context]) -> tuple[Context, ...]:
@@ -138,7 +158,7 @@ def _element(context: Context, snapshots: Snapshots) -> Iterator[bytes]:
         yield b"," + keys
     if context.type is ContextType.SYNCHRONIZATION and context.source is not None:
         yield b',"objects":'
-        yield from _array(snapshots[context.source])
+        yield from _array(_objects(context, context.source, snapshots))
     if context.includes or context.type is ContextType.LIFECYCLE:
         yield b',"snapshots":{'
         for position, include in enumerate(context.includes):
@@ -146,6 +166,10 @@ def _element(context: Context, snapshots: Snapshots) -> Iterator[bytes]:
             yield from _array(snapshots[include.index])
         yield b"}"
     yield b"}"
+
+
+def _objects(context: Context, source: int, snapshots: Snapshots) -> Sequence[Entry]:
+    return snapshots[source] if context.key is None else [Entry(context.key, context.obj, context.filtered)]
 
 
 def _with_objects(head: bytes, objects: JsonObjects) -> Iterator[bytes]:

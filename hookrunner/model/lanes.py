@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hookrunner.errors import BadHookConfig
 from hookrunner.model.bindings import ONE_BY_ONE, Hook, QueueRules
-from hookrunner.model.contexts import Context, ContextType
+from hookrunner.model.contexts import Context
 from hookrunner.model.tasks import HookRun, Lane, Order
 
 
@@ -27,7 +27,7 @@ class Lanes:
 
     def of(self, order: Order) -> frozenset[Lane]:
         """The lanes of a task."""
-        if self.are_bindings or not isinstance(order, HookRun) or is_about_many(order):
+        if self.are_bindings or not isinstance(order, HookRun) or not order.contexts or is_about_many(order):
             return order.lanes
         return frozenset(lane_of(order, context, self.rules.order_by == "namespace") for context in order.contexts)
 
@@ -74,7 +74,7 @@ class AgreedRules:
 
 def is_about_many(order: HookRun) -> bool:
     """Is the run about a group, or about all objects of a binding?"""
-    return bool(order.group) or any(context.type is ContextType.SYNCHRONIZATION for context in order.contexts)
+    return bool(order.group) or any(context.has_all_objects for context in order.contexts)
 
 
 def subject_of(order: HookRun) -> frozenset[Lane]:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, TypeAlias
 
 from hookrunner.model.bindings import MAIN, BindingType, fields_of, label_of, owner_of
-from hookrunner.model.contexts import Context, collapsed
+from hookrunner.model.contexts import Context, ContextType, collapsed
 from hookrunner.model.events import FilterBroke
 from hookrunner.model.hook_runs import RunProgress
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import PreviousAttempt
+from hookrunner.model.resources import ObjectKey
 from hookrunner.model.units import is_unit_of_addon
 
 OPERATOR_STARTUP = "OperatorStartup"
@@ -77,7 +78,14 @@ class HookRun(_OfHook):
     @property
     def fields(self) -> dict[str, str]:
         """The run in a log record."""
-        return {**fields_of(self.label, self.module), "binding": self.binding, "event": self.binding_type}
+        where = {"object": str(self.only_object)} if self.only_object else {}
+        return {**fields_of(self.label, self.module), "binding": self.binding, "event": self.binding_type, **where}
+
+    @property
+    def only_object(self) -> ObjectKey | None:
+        """The object that it is about; None if it is about several, or about none."""
+        keys = {context.key for context in self.contexts}
+        return keys.pop() if len(keys) == 1 else None
 
     @property
     def lanes(self) -> frozenset[Lane]:
@@ -97,15 +105,28 @@ class HookRun(_OfHook):
         """Does this run end a binding's wait for its Synchronization?"""
         return bool(self.unlocks)
 
+    @property
+    def synchronizes_object(self) -> bool:
+        """Is it one of the runs that a binding has in place of its Synchronization, one for each object?"""
+        first = self.contexts[0] if self.contexts else None
+        return first is not None and first.type is ContextType.SYNCHRONIZATION and not first.has_all_objects
+
     def absorbs(self, other: "Order") -> bool:
         """May `other`, which stands behind this run, be done in the same execution?
 
-        An ungrouped Synchronization and an onStartup run stand alone. Different `allowFailure` never merges.
+        An ungrouped Synchronization and an onStartup run stand alone, the Synchronization of one object but for its
+        events. Different `allowFailure` never merges.
         """
         if not isinstance(other, HookRun) or not (self.merges and other.merges):
             return False
+        if (self.synchronizes_object or other.synchronizes_object) and self._objects != other._objects:
+            return False
         alone = self.binding_type is BindingType.ON_STARTUP or (self.synchronizes and not self.group)
         return not alone and self.hook == other.hook and self.allow_failure == other.allow_failure
+
+    @property
+    def _objects(self) -> set[tuple[int | None, ObjectKey | None]]:
+        return {(context.source, context.key) for context in self.contexts}
 
     def merged(self, others: Sequence["HookRun"]) -> "HookRun":
         """This run with the contexts of `others` behind its own; label, binding and group stay this run's."""

@@ -79,8 +79,9 @@ class Monitor:
     it and asks for obstacles. Events leave through `outbox`.
 
     `opened` turns true when every scope was synced once: changes before that are no events. `decided` is set when that
-    has happened or is known to need help from outside. `locked` ends with the Synchronization. `broken`: the newest
-    state of objects on which the filter failed.
+    has happened or is known to need help from outside. `locked` ends with the Synchronization. `untried`: where each
+    object has a run of its own, those of the start that had none yet. `broken`: the newest state of objects on which
+    the filter failed.
     """
 
     id: BindingId
@@ -94,6 +95,7 @@ class Monitor:
     decided: asyncio.Event = field(default_factory=asyncio.Event)
     opened: bool = False
     locked: bool = True
+    untried: set[ObjectKey] = field(default_factory=set)
     _held: list[Event] | None = None
 
     def __post_init__(self) -> None:
@@ -124,6 +126,12 @@ class Monitor:
         if self.locked:
             self._held = []
         return self.snapshot.read()
+
+    def begin_with_each(self) -> list[ObjectKey]:
+        """The objects that exist now, in their order, each of which is owed a run. The caller unlocks at once."""
+        objects = [entry.key for entry in self.snapshot.read()]
+        self.untried = set(objects)
+        return objects
 
     def unlock(self) -> None:
         """The Synchronization has succeeded: let events flow, first those held back."""

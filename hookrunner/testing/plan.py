@@ -11,7 +11,7 @@ from hookrunner.engine import dispatch
 from hookrunner.errors import BadInput
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Change, Hook, QueuedBinding
-from hookrunner.model.contexts import Context, Snapshots, wanted
+from hookrunner.model.contexts import Context, Snapshots, wanted, with_objects
 from hookrunner.model.events import Ticked
 from hookrunner.model.resources import ObjectKey, key_of
 from hookrunner.model.tasks import HookRun
@@ -88,7 +88,7 @@ async def _run(monitors: BindingMonitors, happening: Happening) -> HookRun:
         case Changed():
             return await monitors.change(_watching_index(monitors, happening), happening)
         case Synchronization():
-            return _synchronization_run(monitors.hook, happening.binding)
+            return _synchronization_run(monitors, happening.binding)
         case Startup():
             return _startup_run(monitors.hook)
         case Lifecycle():
@@ -116,11 +116,28 @@ def _lifecycle_run(hook: Hook, wanted: str) -> HookRun:
     return dispatch.for_lifecycle(hook, types[0])
 
 
-def _synchronization_run(hook: Hook, binding: str) -> HookRun:
-    run = dispatch.synchronizations(hook, 0.0)[find_binding(hook.config.kubernetes, binding, "kubernetes")]
+def _synchronization_run(monitors: BindingMonitors, binding: str) -> HookRun:
+    hook = monitors.hook
+    index = find_binding(hook.config.kubernetes, binding, "kubernetes")
+    run = dispatch.synchronizations(hook, 0.0)[index]
+    if dispatch.synchronizes_each(hook, index):
+        return _runs_of_objects(monitors, run, index)
     if not run.contexts:
         raise NotRun("executeHookOnSynchronization is false: the hook does not want to hear of it")
     return run
+
+
+def _runs_of_objects(monitors: BindingMonitors, run: HookRun, index: int) -> HookRun:
+    """The runs for each object as one: a case has one run."""
+    keys = [entry.key for entry in monitors.entries(index)]
+    if not keys:
+        raise NotRun("synchronizeEachObject: there is no object at the start, so no run")
+    runs = dispatch.for_each_object(monitors.hook, run, {index: keys})
+    contexts = with_objects(
+        [context for one in runs for context in one.contexts],
+        lambda index, key: monitors.monitors[index].snapshot.get(key),
+    )
+    return replace(runs[0], contexts=contexts)
 
 
 def _schedule_run(hook: Hook, wanted: str) -> HookRun:

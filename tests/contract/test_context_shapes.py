@@ -54,6 +54,14 @@ PODS, NONE = Include("pods", 0), Include("none", 3)
             f'{{"binding": "pods", "type": "Synchronization", "objects": [{BOTH}]}}',
         ),
         (
+            Context("pods", ContextType.SYNCHRONIZATION, source=0, key=KEY, obj=OBJECT, filtered=FILTERED),
+            f'{{"binding": "pods", "type": "Synchronization", "objects": [{BOTH}]}}',
+        ),
+        (
+            Context("pods", ContextType.SYNCHRONIZATION, source=0, key=KEY),
+            '{"binding": "pods", "type": "Synchronization", "objects": [{}]}',
+        ),
+        (
             Context("pods", ContextType.SYNCHRONIZATION, source=2),
             '{"binding": "pods", "type": "Synchronization", "objects": [{"filterResult": "text"}]}',
         ),

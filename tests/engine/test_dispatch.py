@@ -1,5 +1,6 @@
 """Events become orders: pure, by tables. Level: pure."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,28 @@ def test_a_grouped_change_becomes_a_group_context() -> None:
 def test_a_synchronization_goes_to(binding: Kubernetes, queue: str, contexts: int) -> None:
     (run,) = dispatch.synchronizations(hook("h", kubernetes=(binding,)), 0.0)
     assert (run.queue, len(run.contexts), run.unlocks) == (queue, contexts, (0,))
+
+
+EACH = Kubernetes("pods", "Pod", queue="q1", synchronize_each_object=True, snapshots=("pods",))
+
+
+def test_a_binding_with_a_run_for_each_object_opens_in_its_own_queue() -> None:
+    each = hook("h", kubernetes=(PODS, EACH))
+    _, opening = dispatch.synchronizations(each, 3.0)
+    assert (opening.queue, opening.contexts, opening.unlocks) == ("q1", (), (1,))
+    keys = [ObjectKey("n", "Pod", name) for name in "ab"]
+    runs = dispatch.for_each_object(each, opening, {1: keys})
+    assert [run.only_object for run in runs] == keys
+    assert {(run.queue, run.unlocks, run.place, run.seen_at) for run in runs} == {("q1", (), 1, 3.0)}
+    (context,) = runs[0].contexts
+    assert (context.type, context.source, context.current) == (ContextType.SYNCHRONIZATION, 1, True)
+    assert context.includes == (Include("pods", 0),)
+
+
+def test_in_the_queue_of_a_module_itself_all_objects_are_synchronized_at_once() -> None:
+    own = hook("m/h", kubernetes=(replace(EACH, queue="module/m"),))
+    (run,) = dispatch.synchronizations(replace(own, module="m"), 0.0)
+    assert len(run.contexts) == 1
 
 
 def test_a_tick_is_for_every_binding_with_its_crontab_and_zone() -> None:

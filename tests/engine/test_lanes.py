@@ -1,15 +1,17 @@
 """Queues with rules of their own: what runs side by side, what becomes one run, what is run again. Level: pure."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from hookrunner.engine.queue_dumps import dump
 from hookrunner.engine.queues import Idle, Queue, QueueParts
+from hookrunner.engine.repetitions import repeated
 from hookrunner.errors import BadHookConfig
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.bindings import ONE_BY_ONE, BindingType, Hook, HookConfig, HookSettings, QueueRules
-from hookrunner.model.contexts import Context, ContextType
+from hookrunner.model.bindings import ONE_BY_ONE, BindingType, Change, Hook, HookConfig, HookSettings, QueueRules
+from hookrunner.model.contexts import Context, ContextType, Entry, with_objects
 from hookrunner.model.lanes import AgreedRules
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import Done, Failed, HookRun, Order, Task
@@ -59,6 +61,12 @@ def event(name: str, state: str = "1", namespace: str = "n", hook: str = "h", pl
 def synchronization() -> HookRun:
     context = Context("all", ContextType.SYNCHRONIZATION, source=0)
     return HookRun("h", "pods", BindingType.KUBERNETES, "q", (context,), unlocks=(0,))
+
+
+def first_run(name: str) -> HookRun:
+    """The run of an object at the start, in place of a Synchronization."""
+    context = Context("first", ContextType.SYNCHRONIZATION, source=0, key=ObjectKey("n", "Pod", name), current=True)
+    return HookRun("h", "pods", BindingType.KUBERNETES, "q", (context,))
 
 
 def tick() -> HookRun:
@@ -113,6 +121,23 @@ def test_what_is_about_no_single_object_has_the_queue_to_itself(whole: HookRun) 
     assert bench.begin() == [told(whole)]
     bench.end(told(whole))
     assert bench.begin() == ["b=1"]
+
+
+def test_runs_of_objects_at_the_start_are_side_by_side_and_become_one_with_their_events() -> None:
+    bench = Bench(concurrency=2, order_by="object")
+    bench.add(*map(first_run, "abc"), event("c", "2"), event("b", "2"), event("c", "3"))
+    assert bench.begin() == ["a=first", "b=2"]
+    bench.end("a=first", Failed("no"))
+    assert bench.begin() == ["c=3"]
+
+
+@pytest.mark.parametrize("order_by", ["binding", "namespace"])
+def test_where_lanes_are_no_objects_each_of_the_start_has_a_run_of_its_own(order_by: str) -> None:
+    bench = Bench(order_by=order_by, compact_at=2)
+    bench.add(*map(first_run, "abc"), event("d"), event("e"), event("f"))
+    for about in ("a=first", "b=first", "c=first", "d=1 e=1 f=1"):
+        assert bench.begin() == [about]
+        bench.end(about)
 
 
 def test_a_failed_object_holds_up_no_other_one() -> None:
@@ -201,6 +226,16 @@ def test_a_run_is_repeated_after_the_time_that_its_hook_asks_for() -> None:
     assert bench.begin() == ["a=1"]
     bench.end("a=1")
     assert len(bench.queue) == 0
+
+
+def test_a_repetition_reads_its_object_when_it_runs() -> None:
+    deleted = replace(event("b").contexts[0], change=Change.DELETED, obj=b"{}")
+    added = replace(event("a").contexts[0], change=Change.ADDED, obj=b"{}")
+    again = repeated(replace(event("a"), contexts=(added, deleted), unlocks=(0,)))
+    assert [(context.current, context.obj) for context in again.contexts] == [(True, None), (False, b"{}")]
+    entry = Entry(ObjectKey("n", "Pod", "a"), b"new", None)
+    assert [context.obj for context in with_objects(again.contexts, lambda index, key: entry)] == [b"new", b"{}"]
+    assert [context.obj for context in with_objects(again.contexts, lambda index, key: None)] == [b"{}"]
 
 
 def test_an_earlier_event_takes_the_place_of_a_repetition() -> None:

@@ -149,6 +149,18 @@ def _kubernetes(path: str, item: JSON) -> Iterator[Problem]:
         for index in selectors.on_name(item["fieldSelector"]):
             text = "'metadata.name' and nameSelector.matchNames are mutually exclusive; keep one of them"
             yield Problem(f"{path}.fieldSelector.matchExpressions[{index}]", text)
+    if item.get("synchronizeEachObject"):
+        yield from (Problem(f"{path}.synchronizeEachObject", text) for text in _each_object(item))
+
+
+def _each_object(item: JSON) -> Iterator[str]:
+    """What makes a run for each object at the start impossible."""
+    if item.get("group"):
+        yield "and group exclude each other: a group is about all objects; keep one of them"
+    if not item.get("executeHookOnSynchronization", True):
+        yield "needs executeHookOnSynchronization, which is false; keep one of them"
+    if (item.get("queue") or MAIN) == MAIN:
+        yield f"needs a queue of its own, since a failed run in '{MAIN}' holds up all others; write `queue: NAME`"
 
 
 def webhook_problems(path: str, binding: JSON) -> Iterator[Problem]:

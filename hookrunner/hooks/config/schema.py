@@ -1,6 +1,6 @@
 """What a hook may answer to `--config`: one table per object, and the keys that only one kind of hook has.
 
-A key that is missing here is refused. Ours alone are `schedule[].timezone`,
+A key that is missing here is refused. Ours alone are `schedule[].timezone`, `kubernetes[].synchronizeEachObject`,
 `settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches,fork,permissions,resident,queues}` and
 `kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked in `rules.py`,
 `selectors.py` and, for v0, `hook_config.py`.
@@ -122,6 +122,7 @@ KUBERNETES = Table(
         "watchEvent": CHANGES,
         "executeHookOnSynchronization": FLAG,
         "waitForSynchronization": FLAG,
+        "synchronizeEachObject": FLAG,
         "keepFullObjectsInMemory": FLAG,
         "jqFilter": TEXT,
         "nameSelector": NAME_SELECTOR,

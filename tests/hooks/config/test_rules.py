@@ -98,6 +98,21 @@ def test_no_name_is_called_ambiguous_while_one_cannot_be_read() -> None:
     assert [line.split()[0] for line in lines] == ["kubernetes[0].name"]
 
 
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ({"queue": "q", "group": "g"}, "and group exclude each other"),
+        ({"queue": "q", "executeHookOnSynchronization": False}, "needs executeHookOnSynchronization, which is false"),
+        ({}, "needs a queue of its own"),
+        ({"queue": ""}, "needs a queue of its own"),
+        ({"queue": "main"}, "needs a queue of its own"),
+    ],
+)
+def test_a_run_for_each_object_is_refused_where_it_cannot_be(keys: dict[str, Any], reason: str) -> None:
+    (problem,) = problems_of(kubernetes=[POD | {"synchronizeEachObject": True, **keys}])
+    assert problem.startswith(f"kubernetes[0].synchronizeEachObject {reason}")
+
+
 @each(
     "keys",
     [

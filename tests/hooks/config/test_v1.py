@@ -57,6 +57,11 @@ def test_only_a_binding_with_a_queue_can_decline_to_be_waited_for(keys: dict[str
     assert kubernetes(**keys).wait_for_synchronization is waits
 
 
+def test_a_run_for_each_object_is_for_those_that_ask_for_it() -> None:
+    assert kubernetes(queue="q", synchronizeEachObject=True).synchronize_each_object
+    assert not kubernetes(queue="q").synchronize_each_object
+
+
 def test_selectors_become_names_and_strings() -> None:
     binding = kubernetes(
         nameSelector={"matchNames": ["b", "a", "b"]},
