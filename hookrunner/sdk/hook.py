@@ -25,6 +25,7 @@ class Hook:
         self._resident = resident
         self._settings = to_part("settings", settings)
         self._own_queues: dict[str, JSON] = {}
+        self._reconcilers: set[str] = set()
         self._parts: dict[str, Any] = {}
         self._steps: dict[str, list[Step]] = {}
 
@@ -46,6 +47,7 @@ class Hook:
             own = {}
             if "queue" not in binding:
                 own = {"queue": self._own_queue(function, binding, concurrency), "wait_for_synchronization": False}
+            self._reconcilers.add(binding.get("name", function.__name__))
             return self._object(kind, function, {**own, **binding}, steps.for_objects)
 
         return add
@@ -127,13 +129,14 @@ class Hook:
 
     @property
     def config(self) -> dict[str, JSON]:
-        """The answer to `--config`. What no one has written, `resident` and the queues of `reconcile`, is in it for
-        hookrunner only, since shell-operator refuses such settings."""
-        settings = dict(self._settings)
+        """The answer to `--config`. What no one has written, `resident` and the queues and `synchronizeEachObject` of
+        `reconcile`, is in it for hookrunner only, since shell-operator refuses such settings."""
+        settings, parts = dict(self._settings), dict(self._parts)
         if carriers.is_hookrunner():
             settings |= {"resident": self._resident} if self._resident else {}
             settings |= {"queues": self._queues} if self._queues else {}
-        return {"configVersion": "v1", **({"settings": settings} if settings else {}), **self._parts}
+            parts |= {"kubernetes": list(map(self._one_by_one, parts["kubernetes"]))} if "kubernetes" in parts else {}
+        return {"configVersion": "v1", **({"settings": settings} if settings else {}), **parts}
 
     def carry_out(self, task: Task) -> None:
         """Call what the contexts of a run are for, each object and each group once. Raises what the functions raise."""
@@ -168,6 +171,13 @@ class Hook:
     @property
     def _queues(self) -> dict[str, JSON]:
         return {**self._own_queues, **self._settings.get("queues", {})}
+
+    def _one_by_one(self, binding: dict[str, JSON]) -> dict[str, JSON]:
+        """A binding, which has at the start a run for each object if it is a reconciler's and can have that."""
+        whole = binding.get("group") or not binding.get("executeHookOnSynchronization", True)
+        if whole or binding["name"] not in self._reconcilers or binding["queue"] in ("", "main"):
+            return binding
+        return {"synchronizeEachObject": True, **binding}
 
     def _own_queue(self, function: Callable[..., Any], binding: dict[str, JSON], concurrency: int) -> str:
         """The name of a queue for a function: that of its file, since queues are not one hook's, and that of its

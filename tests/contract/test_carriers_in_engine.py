@@ -28,9 +28,11 @@ def write_hook(path: Path, hook: Any, settings: dict[str, Any]) -> None:
 
 
 def described(context: Any) -> str:
-    """`Event Added x`, or the binding of a context without a type."""
-    name = context.get("object", {}).get("metadata", {}).get("name", "")
-    return " ".join(filter(None, (context.get("type", context["binding"]), context.get("watchEvent"), name)))
+    """`Event Added x`, `Synchronization x y`, or the binding of a context without a type."""
+    names = [
+        entry["object"]["metadata"]["name"] for entry in [context, *context.get("objects", ())] if "object" in entry
+    ]
+    return " ".join(filter(None, (context.get("type", context["binding"]), context.get("watchEvent"), *names)))
 
 
 class Story:
@@ -66,6 +68,8 @@ class Story:
 async def test_a_story(bench: Bench, jq: Jq, client: Client, case: Any, carrier: str) -> None:
     for name, hook in case["hooks"].items():
         write_hook(bench.directory / "hooks" / name, hook, CARRIERS[carrier])
+    for name in case.get("given", ()):
+        bench.cluster.put(config_map(name))
     story = Story(bench, case)
     await bench.start(jq, client)
     if names := case.get("then"):

@@ -80,6 +80,23 @@ def test_a_reconciler_has_a_queue_of_its_own_in_the_order_of_objects(monkeypatch
         hook.reconcile("Pod", queue="doors", concurrency=2)
 
 
+def test_a_reconciler_has_a_run_for_each_object_at_the_start_where_that_can_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hook = Hook(queues={"q": {"orderBy": "object"}})
+    hook.reconcile("Pod", name="own")(leave)
+    hook.reconcile("Pod", name="named", queue="q")(leave)
+    hook.reconcile("Pod", name="no", queue="q", synchronize_each_object=False)(leave)
+    hook.reconcile("Pod", name="main", queue="main")(leave)
+    hook.reconcile("Pod", name="none", synchronization=False)(leave)
+    hook.reconcile("Pod", name="grouped", group="g")(leave)
+    hook.on("Pod", name="events", queue="q")(leave)
+    assert not any("synchronizeEachObject" in b for b in hook.config["kubernetes"] if b["name"] != "no")
+    monkeypatch.setenv("HOOKRUNNER_VERSION", "1")
+    bindings = parse("h", json.dumps(hook.config).encode()).kubernetes
+    assert [binding.name for binding in bindings if binding.synchronize_each_object] == ["own", "named"]
+
+
 def leave(obj: Any) -> None: ...
 
 
