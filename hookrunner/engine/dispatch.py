@@ -69,7 +69,7 @@ def synchronizes_each(hook: Hook, index: int) -> bool:
 
 def for_each_object(hook: Hook, order: HookRun, objects: Mapping[int, Sequence[ObjectKey]]) -> tuple[HookRun, ...]:
     """The runs in place of a Synchronization, whose order is this, for these objects of each binding."""
-    return tuple(_object_run(hook, order, index, key) for index, keys in objects.items() for key in keys)
+    return tuple(run for index, keys in objects.items() for run in _object_runs(hook, order, index, keys))
 
 
 def for_change(hook: Hook, event: ObjectChanged) -> HookRun:
@@ -195,11 +195,13 @@ def _synchronization(hook: Hook, index: int, now: float) -> HookRun:
     )
 
 
-def _object_run(hook: Hook, order: HookRun, index: int, key: ObjectKey) -> HookRun:
+def _object_runs(hook: Hook, order: HookRun, index: int, keys: Iterable[ObjectKey]) -> Iterator[HookRun]:
     binding, kind = hook.config.kubernetes[index], ContextType.SYNCHRONIZATION
-    context = Context(binding.name, kind, source=index, key=key, current=True, includes=includes(hook, binding))
-    run = _hook_run(hook, binding, index, context, order.seen_at)
-    return replace(run, activation=order.activation) if order.activation else run
+    included = includes(hook, binding)
+    for key in keys:
+        context = Context(binding.name, kind, source=index, key=key, current=True, includes=included)
+        run = _hook_run(hook, binding, index, context, order.seen_at)
+        yield replace(run, activation=order.activation) if order.activation else run
 
 
 def _tick_context(hook: Hook, schedule: Schedule) -> Context:

@@ -133,9 +133,7 @@ class Queue:
             self._replace_repetitions(subject_of(order))
         self._tasks.append(task := Task(order, self._clock()))
         self._count(order)
-        if self.rules.order_by == "object":
-            for other in self._tasks.sharing(task.lanes):
-                attempts.bring_forward(other, began)
+        self._hurry_changed(task)
         if isinstance(order, HookRun) and 0 < self._limits.get(order.hook, self._compact_at) <= self.runs[order.hook]:
             self._compact(order.hook)
         self._wake.set()
@@ -315,10 +313,16 @@ class Queue:
             case Failed(reason, park):
                 attempts.fail(task, reason, self._clock(), random.random())
                 task.passable = park or self.rules != ONE_BY_ONE
+                self._hurry_changed(task)
             case Postponed(seconds):
                 attempts.postpone(task, seconds, self._clock())
             case Dropped():
                 self._remove(task)
+
+    def _hurry_changed(self, task: Task) -> None:
+        """Where lanes are objects, bring what has failed forward if an event of its object waits behind it."""
+        if self.rules.order_by == "object" and len(sharing := self._tasks.sharing(task.lanes)) > 1:
+            attempts.bring_forward(sharing[0], self._clock())
 
     def _repeat(self, order: HookRun, seconds: float) -> None:
         """Run it again after so long, unless something happens to what it is about before. What has happened to it
@@ -350,7 +354,7 @@ class Queue:
             self.runs[order.hook] = self.runs.get(order.hook, 0) + 1
 
     def _remove(self, task: Task) -> None:
-        task.over.set()
+        task.end()
         self._repetitions.forget(task)
         if self._tasks.remove(task) and isinstance(task.order, HookRun):
             self.runs[task.order.hook] -= 1

@@ -280,12 +280,29 @@ class Task:
     waits_for: str = ""
     previous_attempt: PreviousAttempt = field(default_factory=list)
     progress: RunProgress = field(default_factory=RunProgress)
-    over: asyncio.Event = field(default_factory=asyncio.Event)
+    _over: asyncio.Event | None = None
+    _has_ended: bool = False
     lanes: frozenset[Lane] = frozenset()
     id: int = field(default_factory=itertools.count(1).__next__)
 
     def __post_init__(self) -> None:
         self.queued_at = self.created_at
+
+    @property
+    def over(self) -> asyncio.Event:
+        """Set when the task has left its queue. It is made for those that wait for it: of many tasks it is half of the
+        memory."""
+        if self._over is None:
+            self._over = asyncio.Event()
+            if self._has_ended:
+                self._over.set()
+        return self._over
+
+    def end(self) -> None:
+        """The task has left its queue."""
+        self._has_ended = True
+        if self._over:
+            self._over.set()
 
     @property
     def failure(self) -> str:

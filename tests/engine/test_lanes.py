@@ -164,6 +164,15 @@ def test_a_failed_object_that_changes_is_tried_again_at_once() -> None:
     assert [task.failures for task in bench.queue.running] == [1]
 
 
+def test_an_object_that_changes_while_it_fails_is_tried_again_at_once() -> None:
+    bench = Bench(concurrency=2, order_by="object")
+    bench.add(event("a"))
+    bench.begin()
+    bench.add(event("a", "2"))
+    bench.end("a=1", Failed("no"))
+    assert bench.begin() == ["a=2"]
+
+
 def test_an_object_that_changes_with_each_failure_is_tried_twice_in_a_pause() -> None:
     bench, begun = Bench(order_by="object"), list[float]()
     bench.add(event("a"))
