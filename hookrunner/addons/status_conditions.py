@@ -39,7 +39,7 @@ from hookrunner.model.addon_status import (
     ObjectReport,
 )
 from hookrunner.model.addons import RECONCILE
-from hookrunner.model.status import IGNORED
+from hookrunner.model.status import IGNORED, shortened
 from hookrunner.printable import printable_text
 from kubetypes.json_values import JSON
 
@@ -130,8 +130,7 @@ def _errors(facts: InstanceFacts, state: AddonObstacle) -> list[str]:
 
 def _cut(text: str) -> str:
     """A message as a status has it. Hooks, charts and API servers write them: a terminal obeys nothing in it."""
-    text = printable_text(text)
-    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
+    return shortened(printable_text(text), _LONGEST_ERROR + 1)
 
 
 # ── conditions ────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ from hookrunner.hooks.file_carrier import fork_terms
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook, fields_of, label_of
 from hookrunner.model.modules import GLOBAL
+from hookrunner.model.status import shortened
 from hookrunner.model.units import Unit
 from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
@@ -153,7 +154,7 @@ def _quote_output(end: Exit) -> Iterator[str]:
 
 def _excerpt(text: bytes) -> str:
     shown = text.decode(errors="replace").strip()
-    return shown if len(shown) <= 2000 else f"{shown[:2000]}… ({len(text)} bytes)"
+    return shown if len(shown) <= 2000 else f"{shortened(shown, 2000)} ({len(text)} bytes)"
 
 
 async def _compile(results: Sequence[Hook | BadHookConfig], jq: Jq) -> list[Hook | BadHookConfig]:

@@ -25,6 +25,8 @@ from hookrunner.errors import BadHookConfig, StartRefused
 from hookrunner.model.modules import GLOBAL
 
 _NOT_HOOKS = (".yaml", ".json", ".md", ".txt")
+_PYTEST = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
+"""What pytest takes for tests."""
 ANY_EXECUTE = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 
 _log = log.get(__name__)
@@ -50,6 +52,7 @@ class Skip(Enum):
     LIBRARY = "file has executable permissions and is located in the ignored 'lib' directory"
     COMPILED = "hook is compiled into another program and never runs here; write it as an executable"
     SOURCE = "Go source that is no hook"
+    TEST = "file of tests that is no hook"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +207,15 @@ def _file(entry: os.DirEntry[str], top: str) -> HookFile | Skipped:
 
 def why_no_hook(path: Path, mode: int) -> Skip | None:
     """Why a file of this mode is no hook, None if it is one. A Go source is one only if it begins with `#!`: otherwise
-    it cannot be executed, with or without an execute bit."""
+    it cannot be executed, with or without an execute bit. Tests beside a hook have none, and need none."""
     source = kind_of(path) if path.suffix == SUFFIX else "script"
     if source in ("compiled", "batch"):
         return Skip.COMPILED
     if source == "other":
         return Skip.SOURCE
-    return None if mode & ANY_EXECUTE else Skip.NOT_EXECUTABLE
+    if mode & ANY_EXECUTE:
+        return None
+    return Skip.TEST if _PYTEST.fullmatch(path.name) else Skip.NOT_EXECUTABLE
 
 
 def _library(directory: Path) -> Iterator[Skipped]:
@@ -229,7 +234,7 @@ def _warn(skipped: Skipped, directory: Path) -> None:
             _log.warn(skipped.why.value, path=skipped.path, reason=hint)
         case Skip.LINK | Skip.COMPILED:
             _log.warn(skipped.why.value, path=skipped.path)
-        case Skip.SOURCE:
+        case Skip.SOURCE | Skip.TEST:
             _log.debug(skipped.why.value, path=skipped.path)
         case Skip.LIBRARY:
             _log.warn(skipped.why.value, file=str(skipped.path).removeprefix(f"{directory}/lib"))

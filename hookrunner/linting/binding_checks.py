@@ -58,6 +58,7 @@ def check_bindings(source: Source, config: HookConfig, now: datetime) -> Iterato
     for schedule in config.schedules:
         yield from _cron(source, schedule, now)
     yield from _unused(source, config)
+    yield from _unused_rules(source, config)
 
 
 def check_permissions(source: Source, config: HookConfig) -> Iterator[Remark]:
@@ -84,13 +85,20 @@ def _unused(source: Source, config: HookConfig) -> Iterator[Remark]:
             yield Remark("binding-unused", source.find(binding.name, binding.kind), f"{text} to includeSnapshotsFrom")
 
 
+def _unused_rules(source: Source, config: HookConfig) -> Iterator[Remark]:
+    """Rules for queues in which no binding of the hook is: names that differ by a letter, most often."""
+    queued: tuple[QueuedBinding, ...] = (*config.kubernetes, *config.schedules)
+    used = {binding.queue for binding in queued}
+    for name in config.settings.queues.keys() - used:
+        advice = suggestion(name, used - {MAIN}) or "; name it in a binding, or drop its rules"
+        text = f"settings.queues has rules for '{name}', and no binding of the hook is in this queue{advice}"
+        yield Remark("queue-unused", source.find(f'"{name}"', name), text)
+
+
 def _queue(source: Source, binding: Kubernetes) -> Iterator[Remark]:
-    """A Synchronization runs in `main`, unless no other run waits for it (docs/hooks.md)."""
-    if (
-        binding.queue == MAIN
-        or binding.changes
-        or (binding.run_on_synchronization and not binding.wait_for_synchronization)
-    ):
+    """A Synchronization runs in `main`, unless no other run waits for it, or each object has a run (docs/hooks.md)."""
+    synchronizes_there = not binding.wait_for_synchronization or binding.synchronize_each_object
+    if binding.queue == MAIN or binding.changes or (binding.run_on_synchronization and synchronizes_there):
         return
     why = "its Synchronization runs in 'main'" if binding.run_on_synchronization else "it is a snapshot only"
     mend = (

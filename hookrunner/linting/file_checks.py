@@ -50,7 +50,7 @@ def check_skipped(source: Source, skipped: Skipped) -> Iterator[Remark]:
         case Skip.LIBRARY:
             text = "lies below a directory named lib, where hooks are not looked for; move it, or take its execute bit"
             yield Remark("not-found", 0, text)
-        case Skip.COMPILED | Skip.LINK | Skip.SOURCE:
+        case Skip.COMPILED | Skip.LINK | Skip.SOURCE | Skip.TEST:
             pass
 
 

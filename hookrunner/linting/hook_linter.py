@@ -26,6 +26,7 @@ from hookrunner.linting.hook_source import Source
 from hookrunner.linting.served_kinds import check_kinds
 from hookrunner.linting.webhook_checks import check_webhooks
 from hookrunner.model.bindings import Hook, HookConfig
+from hookrunner.model.status import shortened
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
 
@@ -190,8 +191,7 @@ def _said(problem: BadHookConfig) -> list[str]:
 
 
 def _excerpt(line: str) -> str:
-    words = " ".join(line.split())
-    return words if len(words) <= 300 else f"{words[:300]}…"
+    return shortened(" ".join(line.split()), 400)
 
 
 def _named(source: Source, problem: str, value: str) -> int:

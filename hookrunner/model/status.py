@@ -159,6 +159,15 @@ def one_line(text: str) -> str:
     return joined
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters: of a longer one the beginning and the end. A traceback has the place in its
+    beginning and the reason in its last line."""
+    if len(text) <= most:
+        return text
+    head = (most - 3) // 3
+    return f"{text[:head].rstrip()} … {text[len(text) - (most - 3 - head) :].lstrip()}"
+
+
 def some(names: Sequence[str], between: str = ", ") -> str:
     """The first names, and the number of the others: for messages in logs and at `/readyz`."""
     more = (f"and {len(names) - MOST} more",) if len(names) > MOST else ()

@@ -2,8 +2,8 @@
 and as unified diffs. For people, tests and golden files."""
 
 import difflib
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import yaml
@@ -110,6 +110,10 @@ def _json(value: Any) -> JSON:
         return sorted(map(str, value))
     if isinstance(value, tuple):
         return [_json(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _json(item) for key, item in value.items()}
+    if is_dataclass(value):
+        return _plain(value)
     return _number(value) if isinstance(value, float) else value
 
 

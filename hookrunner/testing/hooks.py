@@ -196,6 +196,8 @@ class Run:
         self.logs = list(result.logs)
         self.patches: list[JSON] = result.patches
         self.metrics: list[JSON] = list(result.metrics)
+        self.conditions: list[JSON] = result.reported
+        self.again_after = result.again_after
         self.verdict: JSON = result.verdict
         self.mutated: JSON = result.mutated
         self.values: JSON = result.values.after if result.values else None

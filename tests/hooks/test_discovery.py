@@ -78,6 +78,14 @@ def test_a_file_that_is_not_executable_is_a_warning_with_the_mend(
     assert "notes" not in warning
 
 
+def test_tests_beside_a_hook_are_no_warning(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert names(tree(tmp_path, "a.py*", "test_a.py", "a_test.py", "conftest.py", "test_b.py*")) == [
+        "a.py",
+        "test_b.py",
+    ]
+    assert capfd.readouterr().err == ""
+
+
 def test_an_executable_file_in_lib_is_a_warning(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     find(tree(tmp_path, "lib/sub/x.py*", "lib/y.py", "lib/.hidden/z*"))
     lines = capfd.readouterr().err.splitlines()

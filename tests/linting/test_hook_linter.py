@@ -74,6 +74,15 @@ async def test_a_filter_that_does_not_compile_is_an_error(linter: Linter, write:
     assert "compile jqFilter: syntax error" in finding.text
 
 
+async def test_a_long_traceback_is_reported_with_its_last_line(linter: Linter, write: Write) -> None:
+    calls = "\n".join(f"def f{number}(): f{number + 1}()  # {'x' * 60}" for number in range(40))
+    reason = "raise TypeError(\"'que' is no keyword of kubernetes; did you mean 'queue'?\")"
+    script = f"#!/usr/bin/env python3\nimport os\n{calls}\ndef f40():\n    {reason}\nf0()\n"
+    (finding,) = await found(linter, write("hook.py", script))
+    assert "Traceback (most recent call last)" in finding.text
+    assert "'que' is no keyword of kubernetes; did you mean 'queue'?" in finding.text
+
+
 async def test_hook_that_fails_on_config_is_reported_with_its_output(linter: Linter) -> None:
     (finding,) = await found(linter, SAMPLES / "refused/bad-exit.py")
     assert finding.text == "it cannot be asked: exit status 1; hook --config error output: no such thing"
@@ -176,6 +185,10 @@ async def test_compiled_program_is_run_but_not_read(linter: Linter, tmp_path: Pa
         ("handler-missing/bad-group.sh", "no handler for the group 'all'"),
         ("queue-unused/bad.sh", "queue 'nodes': it is a snapshot only; drop the queue"),
         ("queue-unused/bad-synchronization.sh", "its Synchronization runs in 'main'; drop the queue, or set waitFor"),
+        (
+            "queue-unused/bad-rules.sh",
+            "rules for 'mirrors', and no binding of the hook is in this queue; did you mean 'mirror'?",
+        ),
         ("filter-noisy/bad-lease.sh", "lets spec.renewTime through"),
         ("filter-noisy/bad-4.sh", "lets metadata.resourceVersion through"),
         ("object-unguarded/bad.py", "reads `.filterResult`, which the Synchronization of 'namespaces' does not have"),

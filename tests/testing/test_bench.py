@@ -1,16 +1,22 @@
 """Runs on the bench: results of good runs, failed runs, and timeouts. Level: pure."""
 
+import json
 import os
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from hookrunner.errors import BadHookConfig
+from hookrunner.hooks.config.hook_config import parse
+from hookrunner.hooks.config.schema import RESIDENT
+from hookrunner.model.operations import Answer
 from hookrunner.settings import HooksSettings
+from hookrunner.testing import cases
 from hookrunner.testing.bench import Bench, bench
+from hookrunner.testing.display import config_document
 from hookrunner.testing.happenings import Given, Lifecycle, Startup, Tick
-from hookrunner.testing.results import Result
+from hookrunner.testing.results import NO_EFFECTS, Result, as_json, as_text
 from tests.fakes.cluster import until
 from tests.testing.conftest import Author
 
@@ -44,6 +50,40 @@ echo '{"name": "m", "set": 1.5, "labels": {"l": "x"}}{"group": "g", "action": "e
 async def test_hook_runs_in_its_directory_with_our_environment(tools: Bench, write_hook: Author) -> None:
     result = await ran(tools, write_hook, 'pwd; echo "$PATH"; echo "${VALUES_PATH-unset}"; ls $(dirname $METRICS_PATH)')
     assert result.logs[:3] == (str(write_hook(CONFIG).parent), os.environ["PATH"], "unset")
+
+
+async def test_result_shows_after_what_time_the_hook_is_run_again(tools: Bench, write_hook: Author) -> None:
+    result = await ran(tools, write_hook, 'echo 30 > "$RUN_AGAIN_PATH"')
+    assert as_json(result)["runAgainAfterSeconds"] == 30
+    assert "asks to be run again after 30 s" in as_text(result, NO_EFFECTS, False)
+    assert as_json(await ran(tools, write_hook, "true"))["runAgainAfterSeconds"] is None
+
+
+SHOWN_AS = {
+    "objects": "patches",
+    "metrics": "metrics",
+    "admission": "verdict",
+    "conversion": "verdict",
+    "config": "configValues",
+    "values": "values",
+    "conditions": "conditions",
+    "again_after": "runAgainAfterSeconds",
+}
+
+
+def test_each_part_of_an_answer_is_shown_and_can_be_expected() -> None:
+    assert SHOWN_AS.keys() == {field.name for field in fields(Answer)}, "show the new one in results.py"
+    schema = json.loads((Path(cases.__path__[0]) / "cases.schema.json").read_text())
+    expected = schema["$defs"]["expect"]["properties"].keys()
+    assert set(SHOWN_AS.values()) <= expected & as_json(Result()).keys()
+
+
+def test_the_effective_configuration_has_the_keys_that_users_write() -> None:
+    settings = {"resident": {"maxRuns": 5}, "queues": {"q": {"orderBy": "object"}}}
+    config = parse("h", json.dumps({"configVersion": "v1", "onStartup": 1, "settings": settings}).encode())
+    shown = json.loads(json.dumps(config_document(config)["settings"]))
+    assert shown["resident"].keys() == RESIDENT.keys.keys()
+    assert shown["queues"] == {"q": {"concurrency": 1, "orderBy": "object"}}
 
 
 INSTANCE = Given(instance={"kind": "CoreDNS", "spec": {}}, package_directory="/package")
