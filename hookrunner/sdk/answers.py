@@ -3,6 +3,7 @@ collected as the documents that docs/hooks.md describes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
@@ -11,6 +12,7 @@ from .config import nearest, to_kind
 JSON = Any
 Path = Union[str, Sequence[str]]  # noqa: UP007  # Python 3.9
 """Of a value: keys with dots between, or a sequence of keys, which may have dots in them."""
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _NO_LABELS: Mapping[str, str] = {}
 _OPTIONS = {
     "subresource": "subresource",
@@ -37,12 +39,20 @@ class Deny(HookFailed):
 
 
 class After:
-    """The answer of a function that asks for another run after some time. Raises ValueError for no time."""
+    """The answer of a function that asks for another run after some time, in seconds or as settings have it: "1m30s".
+    Raises ValueError for no time."""
 
-    def __init__(self, seconds: float = 0, minutes: float = 0, hours: float = 0) -> None:
-        self.seconds = seconds + 60 * minutes + 3600 * hours
+    def __init__(self, seconds: float | str = 0, minutes: float = 0, hours: float = 0) -> None:
+        self.seconds = (_to_seconds(seconds) if isinstance(seconds, str) else seconds) + 60 * minutes + 3600 * hours
         if not self.seconds > 0:
             raise ValueError("another run needs some time before it: After(seconds=5), After(minutes=10)")
+
+
+def _to_seconds(text: str) -> float:
+    parts = re.findall(r"([0-9.]+)(ms|s|m|h)", text)
+    if not parts or "".join(map("".join, parts)) != text:
+        raise ValueError(f"'{text}' is no time: write After(seconds=30), After(minutes=10) or After('1m30s')")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 def ref(kind: str, name: str, namespace: str = "") -> dict[str, JSON]:

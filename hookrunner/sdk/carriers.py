@@ -37,7 +37,7 @@ def run_once(carry_out: CarryOut) -> int:
     """One run by files; the exit status. If it fails, its operations are written nevertheless: of them only those with
     `ignoreHookError` are carried out."""
     task = Task(_read_run(os.environ))
-    message = attempt(carry_out, task)
+    message = attempt(carry_out, task, lambda reason: print(reason, file=sys.stderr))
     answer = task.answer()
     if message is not None:
         answer = {"operations": answer.get("operations", [])}
@@ -45,24 +45,23 @@ def run_once(carry_out: CarryOut) -> int:
     return 0 if message is None else 1
 
 
-def attempt(carry_out: CarryOut, task: Task) -> str | None:
-    """Carry the run out; why it failed, which the log has then, None if it did not."""
+def attempt(carry_out: CarryOut, task: Task, tell: Callable[[str], None] = lambda reason: None) -> str | None:
+    """Carry the run out; why it failed, None if it did not. Of an exception that the hook does not raise on purpose the
+    log has the traceback; the reasons of others are told by `tell`, where there is no answer that has them."""
     try:
         carry_out(task)
     except HookFailed as error:
-        return _print_reason(str(error))
+        reason = str(error)
     except SystemExit as end:  # as it would end a process that does not stay
         if not end.code:
             return None
-        return _print_reason(f"exit status {end.code}" if isinstance(end.code, int) else str(end.code))
+        reason = f"exit status {end.code}" if isinstance(end.code, int) else str(end.code)
     except Exception as error:
         sys.excepthook(*sys.exc_info())  # as `traceback` prints it, which takes long to import
         return f"{type(error).__name__}: {error}"
-    return None
-
-
-def _print_reason(reason: str) -> str:
-    print(reason, file=sys.stderr)
+    else:
+        return None
+    tell(reason)
     return reason
 
 

@@ -103,7 +103,13 @@ def _events(context: Context) -> Iterator[Event]:
 
 def for_verdicts(handler: Handler) -> Step:
     """A call for a question whether a request is allowed."""
-    return _for_reviews(handler, lambda review, before, result: None)
+    return _for_reviews(handler, lambda review, before, result: _expect_nothing(result))
+
+
+def _expect_nothing(result: JSON) -> None:
+    """A verdict that is returned would be lost, and the request allowed."""
+    if result is not None:
+        raise TypeError(f"a validating function returned a {type(result).__name__}; raise Deny to refuse a request")
 
 
 def for_changes(handler: Handler) -> Step:

@@ -20,6 +20,7 @@ Report = Callable[[str, Mapping[str, JSON]], bool]
 """Sends a message of a kind about a run; False if nothing takes it."""
 _OWN = (Any, Event, Review, Mapping, dict, list, object)
 """What an object is not made to if a function names it."""
+_RESULTS = "return After(seconds=30) to be run again, raise Deny to refuse a review, and return nothing otherwise"
 
 
 def _report_nowhere(kind: str, body: Mapping[str, JSON]) -> bool:
@@ -56,9 +57,12 @@ class Task:
         self._report("progress", {"message": message})
 
     def note(self, result: JSON) -> None:
-        """Take in what a function returned: the earliest of several wishes for another run counts."""
+        """Take in what a function returned: the earliest of several wishes for another run counts. Raises TypeError for
+        anything else, which would mean nothing to anyone."""
         if isinstance(result, After):
             self._again.append(result.seconds)
+        elif result is not None:
+            raise TypeError(f"a function of the hook returned a {type(result).__name__}; {_RESULTS}")
 
     @property
     def collected(self) -> tuple[list[Any], ...]:
@@ -143,7 +147,9 @@ class Handler:
         if hasattr(result, "__await__"):
             import asyncio  # takes as long as all the rest, and few need it
 
-            return asyncio.run(result)
+            result = asyncio.run(result)
+        if isinstance(result, (int, float, str)):  # True and False, too
+            raise TypeError(f"{self.function.__name__} returned {result!r:.40}; {_RESULTS}")
         return result
 
 

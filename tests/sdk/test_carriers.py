@@ -135,6 +135,20 @@ def test_a_resident_says_hello_and_answers_until_the_requests_end(
     assert process.wait(30) == 0
 
 
+def test_the_answer_of_a_resident_alone_has_the_reason_of_a_failure_that_its_hook_raises(
+    resident: tuple[subprocess.Popen[bytes], int, int],
+) -> None:
+    process, give, take = resident
+    hello: JSON = {"hello": {"protocol": "hookrunner.io/resident", "versions": [1]}}
+    run: JSON = {"run": {"id": "1", "contexts": context("bad")}}
+    os.write(give, b"".join(json.dumps(message).encode() + b"\n" for message in (hello, run)))
+    os.close(give)
+    with os.fdopen(os.dup(take)) as answers:
+        _, answered = map(json.loads, answers)
+    assert answered["answer"]["message"] == "bad is bad"
+    assert process.communicate()[1] == b""
+
+
 def test_a_copy_of_the_directory_works_without_hookrunner(program: Path, files: dict[str, str], tmp_path: Path) -> None:
     shutil.copytree(Path(hookrunner.sdk.__file__).parent, tmp_path / "copied_sdk")
     program.write_text(SAMPLE.replace("hookrunner.sdk", "copied_sdk"))
