@@ -30,8 +30,12 @@ _OF_KUBERNETES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 class _Rights(click.Command):
     def invoke(self, ctx: click.Context) -> int:
-        own = {name: ctx.params.pop(name) for name in ("service_account", "output", "config")}
-        loaded = settings.load(given(ctx), ctx.find_root().info_name or "")
+        own = {name: ctx.params.pop(name) for name in ("service_account", "output", "config", "hooks")}
+        flags = given(ctx)
+        if own["hooks"] and "hooks-dir" in flags:
+            raise click.UsageError("PATH and --hooks-dir are the same; give one of them")
+        directory = {"hooks-dir": str(own["hooks"])} if own["hooks"] else {}
+        loaded = settings.load(flags | directory, ctx.find_root().info_name or "")
         account: Account = own["service_account"]
         with quiet():
             files = _read(loaded, own["config"])
@@ -88,6 +92,9 @@ _SHOW = {"yaml": _show_objects, "chart": _show_values, "rules": _show_table}
 rbac = _Rights(
     "rbac",
     params=[
+        click.Argument(
+            ["hooks"], required=False, metavar="[PATH]", type=click.Path(exists=True, file_okay=False, path_type=Path)
+        ),
         account_option("hookrunner/hookrunner"),
         click.Option(
             ["-o", "--output"],
@@ -108,11 +115,11 @@ rbac = _Rights(
     help="""Print the rights that hooks, modules and addons need.
 
     \b
-    hookrunner rbac --hooks-dir hooks | kubectl apply -f -
+    hookrunner rbac hooks | kubectl apply -f -
     hookrunner rbac --modules-dir modules --config values.yaml -o chart > rights.yaml
     hookrunner rbac --addons-dir addons --addons coredns,kube-proxy -o rules
 
-    And those of hookrunner itself; no others. Give it the flags of `hookrunner start`, and --namespace if hookrunner
+    PATH is a directory of hooks, as --hooks-dir is. And those of hookrunner itself; no others. Give it the flags of `hookrunner start`, and --namespace if hookrunner
     runs in another one than its account. No cluster is asked. Hooks are run with --config, and their test cases are
     run.""",
 )

@@ -49,6 +49,14 @@ def test_objects_can_be_applied_in_their_order(command: Command) -> None:
     ]
 
 
+def test_a_directory_of_hooks_may_be_named_as_for_lint(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "hooks").rename(tmp_path / "other")
+    assert command("rbac", "other").out == command("rbac", "--hooks-dir", "other").out
+    assert "patch" in command("rbac", "other", "-o", "rules").out
+    both = command("rbac", "other", "--hooks-dir", "other")
+    assert (both.code, "give one of them" in both.err) == (2, True)
+
+
 def test_values_of_the_chart_are_the_rules(command: Command) -> None:
     nodes = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]}
     web = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch"]}
