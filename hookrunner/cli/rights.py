@@ -119,7 +119,8 @@ rbac = _Rights(
     hookrunner rbac --modules-dir modules --config values.yaml -o chart > rights.yaml
     hookrunner rbac --addons-dir addons --addons coredns,kube-proxy -o rules
 
-    PATH is a directory of hooks, as --hooks-dir is. And those of hookrunner itself; no others. Give it the flags of `hookrunner start`, and --namespace if hookrunner
-    runs in another one than its account. No cluster is asked. Hooks are run with --config, and their test cases are
+    PATH is a directory of hooks, as --hooks-dir is. And those of hookrunner itself; no others. Give it the flags of
+    `hookrunner start`, and --namespace if hookrunner runs in another one than its account. No cluster is asked. Hooks
+    are run with --config, and their test cases are
     run.""",
 )

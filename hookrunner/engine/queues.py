@@ -18,12 +18,12 @@ from typing import Protocol, TypeAlias
 
 from hookrunner.engine import attempts
 from hookrunner.engine.merging import compactable, latest, mergeable
-from hookrunner.engine.queued_tasks import QueuedTasks
 from hookrunner.engine.repetitions import Repetitions, not_waiting, repeated
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import ONE_BY_ONE, QueueRules
 from hookrunner.model.events import Obstacle
 from hookrunner.model.lanes import Lanes, subject_of
+from hookrunner.model.queued_tasks import QueuedTasks
 from hookrunner.model.tasks import (
     Done,
     Dropped,
@@ -145,10 +145,9 @@ class Queue:
 
     def enqueue_first(self, orders: Iterable[Order]) -> None:
         """Add tasks at the front, in this order."""
-        orders = tuple(orders)
-        self._tasks.prepend(Task(order, self._clock()) for order in orders)
-        for order in orders:
-            self._count(order)
+        self._tasks.prepend(tasks := [Task(order, self._clock()) for order in orders])
+        for task in tasks:
+            self._count(task.order)
         self._wake.set()
 
     def hurry(self, lane: Lane) -> None:
@@ -186,12 +185,16 @@ class Queue:
             return Idle(None, "waiting for task")
         while isinstance(choice := self.pick(self._clock()), Task):
             if (seconds := self._gate.take_token(choice.order)) <= 0:
-                self._repetitions.forget(choice)
-                self._absorb(choice)
-                self._running[choice] = self._clock()
+                self._begin(choice)
                 break
             self.settle(choice, Postponed(seconds))
         return choice
+
+    def _begin(self, task: Task) -> None:
+        if task.is_repetition:
+            self._repetitions.forget(task)
+        self._absorb(task)
+        self._running[task] = self._clock()
 
     def forget(self, hook: str) -> None:
         """Drop the tasks of a hook; the outcome of the one that runs is ignored."""
@@ -256,18 +259,17 @@ class Queue:
         return Idle(self._next_due(dues, now), "waiting for task" if closed else "")
 
     def _next_due(self, dues: list[float], now: float) -> float | None:
-        return min((*dues, *self._repetitions.dues(now)), default=None)
+        return min((*dues, *(self._repetitions and self._repetitions.dues(now))), default=None)
 
     def _waiting(self, now: float) -> Iterator[Task]:
         """The tasks that may run beside those that run, in their order, up to one that needs the whole queue. One that
         does not run yet, because it is a repetition or has failed, keeps the queue from no other one."""
-        running = bool(self._running)
         if any(self._lanes.needs_all(task.order) for task in self._running):
             return
         for task in self._tasks:
             if (task.is_repetition and task.due > now) or task in self._running:
                 continue
-            if running and task.due <= now and self._lanes.needs_all(task.order):
+            if self._running and task.due <= now and self._lanes.needs_all(task.order):
                 return
             yield task
 
@@ -355,7 +357,8 @@ class Queue:
 
     def _remove(self, task: Task) -> None:
         task.end()
-        self._repetitions.forget(task)
+        if task.is_repetition:
+            self._repetitions.forget(task)
         if self._tasks.remove(task) and isinstance(task.order, HookRun):
             self.runs[task.order.hook] -= 1
             if not self.runs[task.order.hook]:

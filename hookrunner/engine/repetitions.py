@@ -14,33 +14,27 @@ from hookrunner.model.lanes import is_about_many, lane_of, subject_of
 from hookrunner.model.tasks import HookRun, Lane, Task
 
 
-class Repetitions:
-    """The tasks that wait to be run again, by what they are about."""
-
-    def __init__(self) -> None:
-        self._by_subject: dict[Lane, Task] = {}
-
-    def __len__(self) -> int:
-        return len(self._by_subject)
+class Repetitions(dict[Lane, Task]):
+    """The tasks that wait to be run again, by what they are about; one about several objects is there for each."""
 
     def dues(self, now: float) -> list[float]:
-        """When those come due that are not due yet, each once for each of its objects."""
-        return [task.due for task in self._by_subject.values() if task.due > now]
+        """When those come due that are not due yet."""
+        return [task.due for task in self.values() if task.due > now]
 
     def add(self, task: Task, order: HookRun) -> None:
         """Take in a task, whose order is this."""
-        self._by_subject |= dict.fromkeys(subject_of(order), task)
+        self.update(dict.fromkeys(subject_of(order), task))
 
     def forget(self, task: Task) -> None:
         """It runs now, or does not wait any more."""
-        if task.is_repetition and isinstance(task.order, HookRun):
-            for lane in subject_of(task.order):
-                if self._by_subject.get(lane) is task:
-                    del self._by_subject[lane]
+        assert isinstance(task.order, HookRun)
+        for lane in subject_of(task.order):
+            if self.get(lane) is task:
+                del self[lane]
 
     def replaced_by(self, subject: frozenset[Lane]) -> Iterator[tuple[Task, HookRun | None]]:
         """Forget what is repeated of these; each task, and the run that is left of it, if any."""
-        for task in {task for lane in subject if (task := self._by_subject.get(lane))}:
+        for task in {task for lane in subject if (task := self.get(lane))}:
             assert isinstance(task.order, HookRun)
             rest = without(task.order, subject)
             self.forget(task)

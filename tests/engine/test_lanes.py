@@ -298,7 +298,7 @@ def test_of_a_repetition_about_several_objects_those_without_an_event_stay() -> 
     bench.now = 5
     assert bench.begin() == ["a=1"]
     bench.end("a=1")
-    assert (len(bench.queue), len(bench.queue._repetitions)) == (0, 0)
+    assert (len(bench.queue), bench.queue._repetitions) == (0, {})
 
 
 @pytest.mark.parametrize("outcome", [Done(again_after=600), Failed("no")], ids=["runs again", "failed"])
@@ -330,7 +330,7 @@ def test_a_hook_that_is_removed_is_not_repeated() -> None:
     bench.begin()
     bench.end("a=1", Done(again_after=600))
     bench.queue.forget("h")
-    assert (len(bench.queue), len(bench.queue._repetitions)) == (0, 0)
+    assert (len(bench.queue), bench.queue._repetitions) == (0, {})
 
 
 def test_hooks_that_state_different_rules_for_a_queue_are_refused_by_name() -> None:

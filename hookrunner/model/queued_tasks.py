@@ -5,7 +5,7 @@ lane are found without looking at all others.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, ValuesView
+from collections.abc import Iterator, Sequence
 
 from hookrunner.model.bindings import QueueRules
 from hookrunner.model.lanes import Lanes
@@ -29,10 +29,6 @@ class QueuedTasks:
     def __contains__(self, task: Task) -> bool:
         return task.id in self._tasks
 
-    def all(self) -> ValuesView[Task]:
-        """All of them in their order, as they are at any time."""
-        return self._tasks.values()
-
     def sharing(self, lanes: frozenset[Lane]) -> list[Task]:
         """The tasks of exactly these lanes in their order, where lanes are no bindings."""
         return list(self._sharing.get(lanes, ()))
@@ -49,9 +45,9 @@ class QueuedTasks:
         self._tasks[task.id] = task
         self._enter_lanes(task)
 
-    def prepend(self, tasks: Iterable[Task]) -> None:
+    def prepend(self, tasks: Sequence[Task]) -> None:
         """Add tasks at the front, in this order."""
-        for task in reversed(tuple(tasks)):
+        for task in reversed(tasks):
             self._tasks[task.id] = task
             self._tasks.move_to_end(task.id, last=False)
             self._enter_lanes(task, 0)
