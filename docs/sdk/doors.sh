@@ -6,7 +6,7 @@ settings:
   timeout: 30s
   queues: {doors: {concurrency: 20, orderBy: object}}
 kubernetes:
-- {name: close, apiVersion: example.com/v1, kind: Door, queue: doors}
+- {name: close, apiVersion: example.com/v1, kind: Door, queue: doors, synchronizeEachObject: true}
 CONFIG
   exit
 fi

@@ -93,6 +93,13 @@ def test_a_binding_with_a_run_for_each_object_opens_in_its_own_queue() -> None:
     assert context.includes == (Include("pods", 0),)
 
 
+def test_the_fields_of_a_run_about_one_object_name_it() -> None:
+    run = dispatch.for_change(hook("h", kubernetes=(PODS,)), changed())
+    assert run.fields == {"hook": "h", "binding": "pods", "event": "kubernetes", "object": "default/Pod/p"}
+    other = replace(run.contexts[0], key=ObjectKey("default", "Pod", "q"))
+    assert "object" not in run.merged([replace(run, contexts=(other,))]).fields
+
+
 def test_in_the_queue_of_a_module_itself_all_objects_are_synchronized_at_once() -> None:
     own = hook("m/h", kubernetes=(replace(EACH, queue="module/m"),))
     (run,) = dispatch.synchronizations(replace(own, module="m"), 0.0)

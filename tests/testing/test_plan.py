@@ -55,6 +55,15 @@ async def reason(tools: Bench, write_hook: Author, config: dict[str, Any], happe
     return str(found.value)
 
 
+async def test_a_run_for_each_object_has_a_context_with_each(tools: Bench, write_hook: Author) -> None:
+    config = {"kubernetes": [FILTERED | {"queue": "q", "synchronizeEachObject": True}]}
+    shown = await contexts(tools, write_hook, config, Synchronization(), B, A)
+    assert [context["objects"] for context in shown] == [[{"filterResult": "1"}], [{"filterResult": "2"}]]
+    assert await reason(tools, write_hook, config, Synchronization()) == (
+        "synchronizeEachObject: there is no object at the start, so no run"
+    )
+
+
 async def test_startup_context_names_on_startup(tools: Bench, write_hook: Author) -> None:
     assert await contexts(tools, write_hook, {"onStartup": 1}, Startup()) == [{"binding": "onStartup"}]
 
