@@ -222,14 +222,14 @@ class QueueRuns:
         self._executor.processes.retire(hook)
 
     async def _run_hook(self, hook: Hook, order: HookRun, queue: Queue, task: Task) -> Outcome:
-        outcome = await self._run_if_needed(hook, order, task)
+        outcome = await self._run_or_skip(hook, order, task)
         if isinstance(outcome, Done | Dropped) and queue.holds(task):
             self._gate.unlock(order)
         if self._gate.note_tried(order) or order.unlocks:
             self._gate.progress.notify()
         return outcome
 
-    async def _run_if_needed(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
+    async def _run_or_skip(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
         """A run whose objects were all deleted before it could begin is not needed: their deletion is an event."""
         if not order.contexts:
             return self._open_bindings(hook, order)
@@ -245,7 +245,7 @@ class QueueRuns:
 
     def _open_bindings(self, hook: Hook, order: HookRun) -> Outcome:
         """A Synchronization that is no run itself lets events flow, where the binding has one for each object, behind
-        these; with `executeHookOnSynchronization: false` there is none."""
+        these."""
         each = [index for index in order.unlocks if dispatch.synchronizes_each(hook, index)]
         if not each:
             self._executor.run_metrics.took(order, 0.0)

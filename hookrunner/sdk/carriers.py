@@ -45,9 +45,9 @@ def run_once(carry_out: CarryOut) -> int:
     return 0 if message is None else 1
 
 
-def attempt(carry_out: CarryOut, task: Task, tell: Callable[[str], None] = lambda reason: None) -> str | None:
+def attempt(carry_out: CarryOut, task: Task, report: Callable[[str], None] = lambda reason: None) -> str | None:
     """Carry the run out; why it failed, None if it did not. Of an exception that the hook does not raise on purpose the
-    log has the traceback; the reasons of others are told by `tell`, where there is no answer that has them."""
+    log has the traceback; `report` takes the reasons of others, where no answer has them."""
     try:
         carry_out(task)
     except HookFailed as error:
@@ -61,7 +61,7 @@ def attempt(carry_out: CarryOut, task: Task, tell: Callable[[str], None] = lambd
         return f"{type(error).__name__}: {error}"
     else:
         return None
-    tell(reason)
+    report(reason)
     return reason
 
 
