@@ -15,6 +15,7 @@ from hookrunner.model.contexts import Context, ContextType, Entry, with_objects
 from hookrunner.model.lanes import AgreedRules
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import Done, Failed, HookRun, Order, Task
+from tests.fakes.cost import QUADRATIC, growth
 from tests.fakes.gates import FakeGate
 
 
@@ -138,6 +139,18 @@ def test_where_lanes_are_no_objects_each_of_the_start_has_a_run_of_its_own(order
     for about in ("a=first", "b=first", "c=first", "d=1 e=1 f=1"):
         assert bench.begin() == [about]
         bench.end(about)
+
+
+@pytest.mark.parametrize("outcome", [Done(), Done(again_after=600)], ids=["done", "again"])
+def test_objects_that_wait_cost_each_the_same_however_many_there_are(outcome: Done) -> None:
+    def run_all(count: int) -> None:
+        bench = Bench(concurrency=20, order_by="object")
+        bench.queue.enqueue_first([first_run(str(number)) for number in range(count)])
+        while bench.begin():
+            for task in tuple(bench.queue.running):
+                bench.queue.settle(task, outcome)
+
+    assert growth(run_all, 150) < QUADRATIC / 2
 
 
 def test_a_failed_object_holds_up_no_other_one() -> None:
