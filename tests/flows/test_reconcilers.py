@@ -68,10 +68,14 @@ async def test_objects_are_reconciled_side_by_side_whatever_is_refused_or_killed
     assert program.metric("hook_process_restarts_total", hook="paint.py", reason="failed") == 1
 
     await in_a_run(program, cms, "left")
+    cms.create("a-bad", color="no label!")  # at the start it fails, and holds up no other one
     program.send(SIGKILL)
     await program.ended()
     await program.alone()
     program.start()
     await program.ready()
     await until(partial(has, cms, "left", "red"), "the object whose run was under way")
+    assert "failures" in str(program.queue_list()[QUEUE])
+    cms.change("a-bad", color="white")
+    await until(partial(has, cms, "a-bad", "white"), "the object that failed at the start")
     await until(lambda: program.queue_list()[QUEUE] == [], "an empty queue")
