@@ -1,11 +1,12 @@
 """Starts hookrunner as a process of its own, without paying for its imports each time.
 
 A start costs 0.9 s of CPU in the program itself, 0.8 of them for imports, and the suite starts it hundreds of times. So
-the first start of a test run begins a server (this file, run as a module) that imports everything. Each start is a fork
-of it, which then runs `python -m hookrunner WORDS`. It differs from a program that was executed: its parent is the
-server, `/proc/PID/environ` and `cmdline` are the server's, and it begins with more memory; its first child, the lookup
-of the cluster, is a fork too, and so are its render workers (`tests/forked_children.py`); and it ends at once, with its
-objects in place. Tests that look at these execute the program, and so do tests of what a user types.
+the first start of a test run begins a server (this file, run as a module) that imports everything; all workers of the
+run share it. Each start is a fork of it, which then runs `python -m hookrunner WORDS`. It differs from a program that
+was executed: its parent is the server, `/proc/PID/environ` and `cmdline` are the server's, and it begins with more
+memory; its first child, the lookup of the cluster, is a fork too, and so are its render workers
+(`tests/forked_children.py`); and it ends at once, with its objects in place. Tests that look at these execute the
+program, and so do tests of what a user types.
 """
 
 import atexit
@@ -17,6 +18,7 @@ import json
 import os
 import pkgutil
 import runpy
+import secrets
 import selectors
 import signal
 import socket
@@ -28,12 +30,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, NamedTuple, NoReturn, cast
 
 from tests.controlplane.processes import tethered
 
 REQUEST = 1 << 18
 """The most bytes of a request: the words of a command and its variables."""
+ADDRESS = "HOOKRUNNER_TESTS_LAUNCHER"
+"""The variable with the name of the socket of a server that this process shares with others."""
 PR_SET_PDEATHSIG = 1
 PACKAGES = ("hookrunner", "kubesandbox", "kubetypes")
 UNLOADED = ("__main__", "testing.plugin", "charts.helm_library", "jq.worker")
@@ -117,53 +121,75 @@ def run(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subproces
         return subprocess.CompletedProcess([*words], code, output.read(), errors.read())
 
 
+def share() -> None:
+    """Begin a server for this process and for all that it starts: the workers of a run."""
+    os.environ[ADDRESS] = _begin()
+
+
 @cache
 def _server() -> socket.socket:
-    """Begin the server of this process; it ends when this process has ended."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * REQUEST)
-    words = [sys.executable, "-m", "tests.launcher", str(theirs.fileno())]
-    with theirs:
-        server = subprocess.Popen(
-            words, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd=Path(__file__).parents[1], process_group=0
-        )
-    atexit.register(_end, server, ours)
-    return ours
+    """A connection to the server, one of this process if none is shared; with it end the programs started by it."""
+    requests = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    requests.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * REQUEST)
+    requests.connect(f"\0{os.environ.get(ADDRESS) or _begin()}")
+    atexit.register(requests.close)
+    return requests
 
 
-def _end(server: subprocess.Popen[bytes], requests: socket.socket) -> None:
-    requests.close()
+def _begin() -> str:
+    """Begin a server, which ends when this process has ended; the abstract name of its socket."""
+    address = f"hookrunner-tests-{secrets.token_hex(8)}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(f"\0{address}")
+        listening.listen()
+        number, cwd = listening.fileno(), Path(__file__).parents[1]
+        words = [sys.executable, "-m", "tests.launcher", str(number), str(os.getpid())]
+        server = subprocess.Popen(words, pass_fds=[number], stdin=subprocess.DEVNULL, cwd=cwd, process_group=0)
+    atexit.register(_end, server)
+    return address
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    server.kill()
     server.wait()
 
 
 class Server:
-    """Forks for each request, and reports each child's pid and end."""
+    """Forks for each request, and reports each child's pid and end. Children end with the connection that asked."""
 
-    def __init__(self, requests: socket.socket) -> None:
-        self._requests = requests
+    def __init__(self, listening: socket.socket, owner: int) -> None:
+        self._listening = listening
+        self._owner = os.pidfd_open(owner)
         self._selector = selectors.DefaultSelector()
-        self._selector.register(requests, selectors.EVENT_READ)
-        self._reports: dict[int, tuple[int, socket.socket]] = {}
+        self._selector.register(listening, selectors.EVENT_READ)
+        self._selector.register(self._owner, selectors.EVENT_READ)
+        self._children: dict[int, Child] = {}
 
     def serve(self) -> list[str]:
-        """Serve until the process that asks has ended; returns in each child, with the words of its command."""
+        """Serve until the owner has ended; returns in each child, with the words of its command."""
         while True:
             for key, _ in self._selector.select():
-                if key.fileobj is not self._requests:
+                if key.fileobj == self._owner:
+                    os._exit(0)
+                elif key.fileobj is self._listening:
+                    import_all()  # the first asker waits; a run in which no program is started does not pay
+                    self._selector.register(self._listening.accept()[0], selectors.EVENT_READ)
+                elif key.fd in self._children:
                     self._report_end(key.fd)
-                elif (words := self._fork()) is not None:
+                elif (words := self._fork(cast(socket.socket, key.fileobj))) is not None:
                     return words
 
-    def _fork(self) -> list[str] | None:
-        message, descriptors, _, _ = socket.recv_fds(self._requests, REQUEST, 3)
+    def _fork(self, requests: socket.socket) -> list[str] | None:
+        message, descriptors, _, _ = socket.recv_fds(requests, REQUEST, 3)
         if not message:
-            os._exit(0)
+            self._hang_up(requests)
+            return None
         request = json.loads(message)
         words: list[str] = request.pop("words")
         reports = socket.socket(fileno=descriptors[0])
         child = os.fork()
         if child:
-            self._watch(child, reports)
+            self._watch(Child(child, reports, requests))
         else:
             reports.close()
             self._close()
@@ -172,26 +198,45 @@ class Server:
             os.close(descriptor)
         return None if child else words
 
-    def _watch(self, child: int, reports: socket.socket) -> None:
-        reports.send(str(child).encode())
-        end = os.pidfd_open(child)
-        self._reports[end] = (child, reports)
+    def _watch(self, child: "Child") -> None:
+        child.reports.send(str(child.pid).encode())
+        end = os.pidfd_open(child.pid)
+        self._children[end] = child
         self._selector.register(end, selectors.EVENT_READ)
 
     def _report_end(self, end: int) -> None:
-        child, reports = self._reports.pop(end)
+        child = self._children.pop(end)
         self._selector.unregister(end)
         os.close(end)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        with reports, contextlib.suppress(BrokenPipeError):
-            reports.send(str(code).encode())
+        code = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
+        with child.reports, contextlib.suppress(BrokenPipeError):
+            child.reports.send(str(code).encode())
+
+    def _hang_up(self, requests: socket.socket) -> None:
+        """A process that asked has ended: kill what it has started."""
+        self._selector.unregister(requests)
+        requests.close()
+        for child in self._children.values():
+            if child.requests is requests:
+                os.kill(child.pid, signal.SIGKILL)
 
     def _close(self) -> None:
+        for key in [*self._selector.get_map().values()]:
+            if isinstance(key.fileobj, socket.socket):
+                key.fileobj.close()
+            else:
+                os.close(key.fd)
         self._selector.close()
-        self._requests.close()
-        for end, (_, reports) in self._reports.items():
-            os.close(end)
-            reports.close()
+        for child in self._children.values():
+            child.reports.close()
+
+
+class Child(NamedTuple):
+    """A forked program: its pid, where its end is reported, and the connection that asked for it."""
+
+    pid: int
+    reports: socket.socket
+    requests: socket.socket
 
 
 def become(*, cwd: str, env: Mapping[str, str], stdout: int, stderr: int) -> None:
@@ -211,8 +256,11 @@ def become(*, cwd: str, env: Mapping[str, str], stdout: int, stderr: int) -> Non
         sys.exit("the server ended before this program began")
 
 
+@cache
 def import_all() -> None:
     """Import what the program may import; memory of it is shared by all forks."""
+    # It imports the `kubernetes` package, which processes that only ask the server need not have.
+    importlib.import_module("tests.forked_children")
     for package in PACKAGES:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             if not module.name.endswith(UNLOADED):
@@ -224,12 +272,8 @@ def import_all() -> None:
 
 def main() -> None:
     """Serve; in a child, become the program."""
-    # Imported here: it imports the `kubernetes` package, which processes that only ask this server need not have.
-    from tests.forked_children import install as install_forked_children
-
-    import_all()
-    words = Server(socket.socket(fileno=int(sys.argv[1]))).serve()
-    install_forked_children()
+    words = Server(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])).serve()
+    importlib.import_module("tests.forked_children").install()
     end_at_once(lambda: run_program(words))
 
 

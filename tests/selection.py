@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 from tests import live
+from tests.launcher import share
 from tests.levels import exceeds_level
 
 CLUSTERS = {"cluster", "own_cluster", "audited_cluster", "whole_cluster"}
@@ -67,6 +68,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_refuse_unmarked)
     config.stash[LEFT_OUT] = {}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Before workers start: one server of forked programs for all of them. Each of its own cost 1.5 s of CPU."""
+    share()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

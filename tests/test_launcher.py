@@ -39,15 +39,19 @@ def test_a_program_ends_by_signals_with_its_own_code(number: int, code: int, tmp
     program.send_signal(signal.SIGKILL)  # after its end: does nothing
 
 
-def test_programs_end_with_the_process_that_started_them(tmp_path: Path) -> None:
-    """However that ends, here by SIGKILL."""
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_programs_end_with_the_process_that_started_them(is_shared: bool, tmp_path: Path) -> None:
+    """However that ends, here by SIGKILL; and with a server that lives on, too."""
+    environ = {name: value for name, value in os.environ.items() if name != launcher.ADDRESS}
+    if is_shared:
+        environ[launcher.ADDRESS] = launcher._begin()
     code = (
         "import os, sys, pathlib; from tests import launcher\n"
         f"p = launcher.start(['sandbox', '--kubeconfig=kc'], cwd=pathlib.Path({str(tmp_path)!r}), "
         "env=dict(os.environ), stdout=1, stderr=2)\n"
         "print(p.pid, flush=True); p.wait()\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as starter:
+    with subprocess.Popen([sys.executable, "-c", code], env=environ, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout
         pid = int(starter.stdout.readline())
         assert starter.stdout.readline().startswith("export KUBECONFIG")
