@@ -12,8 +12,8 @@ from signal import SIGTERM
 import pytest
 
 from tests import launcher
-from tests.flows.waiting import PATIENCE, until
-from tests.test_docs_modules import call, environ, run
+from tests.flows.waiting import until
+from tests.test_docs_modules import call, commands, environ, prints, run
 
 pytestmark = pytest.mark.usefixtures("launcher")
 
@@ -21,17 +21,6 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "addons.md").read_text()
 QUICK_START = (ROOT / "docs" / "quickstart.md").read_text()
 START = re.compile(r"^    hookrunner (start --sandbox --simulate --addons-dir addons .*?)(?: +#|$)", re.MULTILINE)
-CHANGES = re.compile(r"kubectl (apply|delete|patch)")
-"""Such a command is run once; one that looks may have to look again."""
-
-
-def commands(mark: str) -> list[tuple[str, str]]:
-    """The lines of the blocks `sh <mark>`: what to run, and what is in its output."""
-    blocks = re.findall(rf"^```sh {mark}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    found = [re.fullmatch(r"(.*\S) +# → (.+)", line) for block in blocks for line in block.splitlines()]
-    assert found
-    assert all(found), blocks
-    return [(match[1], match[2]) for match in found if match]
 
 
 def first_page() -> list[str]:
@@ -64,24 +53,16 @@ async def env(directory: Path) -> AsyncIterator[dict[str, str]]:
         await asyncio.to_thread(child.wait)
 
 
-async def prints(line: str, words: str, directory: Path, env: dict[str, str]) -> None:
-    """Run a command, one that looks until it shows this."""
-    deadline = asyncio.get_running_loop().time() + (0 if CHANGES.match(line) else PATIENCE)
-    while words not in (text := await run(line, directory, env)):
-        late = asyncio.get_running_loop().time() >= deadline
-        assert not late, f"{line}\n{text}\n{(directory / 'log').read_text()[-2000:]}"
-
-
 async def test_first_addon_is_installed_changed_and_removed_as_the_page_says(
     directory: Path, env: dict[str, str]
 ) -> None:
-    for line, words in commands("live"):
+    for line, words in commands("live", PAGE):
         await prints(line, words, directory, env)
 
 
 async def test_offline_commands_print_what_the_page_shows(directory: Path) -> None:
     variables = environ(directory)
-    lines = commands("offline")
+    lines = commands("offline", PAGE)
     printed = await asyncio.gather(*(run(line, directory, variables) for line, _ in lines))
     assert [words for (_, words), text in zip(lines, printed, strict=True) if words not in text] == []
 

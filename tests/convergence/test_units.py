@@ -26,6 +26,7 @@ from tests.convergence.conftest import MakeSite
 from tests.convergence.planners import INSTANCE, FakePlanner, FakeSubject
 from tests.convergence.site import AFTER_DELETE, NO_SCHEMAS, Site, module
 from tests.convergence.test_events import posting
+from tests.examples import several
 
 pytestmark = pytest.mark.looptime
 
@@ -284,14 +285,14 @@ async def live(site: Site, name: str, is_deleted: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_deleted", [True, False], ids=["deleted", "removed"])
-async def test_thousand_units_come_and_go_and_leave_nothing_behind(make_site: MakeSite, is_deleted: bool) -> None:
+async def test_many_units_come_and_go_and_leave_nothing_behind(make_site: MakeSite, is_deleted: bool) -> None:
     site = make_site(module("a", 10), listens=True)
     await site.start()
     async with posting(EventServer(), site.states.notices):
         await live(site, "dns.default.first", is_deleted)
         await asyncio.sleep(UNTIL_EVENTS_ARE_FORGOTTEN)
         before = count(site)
-        for batch in range(20):
+        for batch in range(several(20)):
             lives = (live(site, f"dns.default.x{batch}-{number}", is_deleted) for number in range(50))
             await asyncio.gather(*lives)
         await asyncio.sleep(UNTIL_EVENTS_ARE_FORGOTTEN)

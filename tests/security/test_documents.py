@@ -159,6 +159,7 @@ def test_positions_in_a_text_are_searched_within_a_bound() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forking")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

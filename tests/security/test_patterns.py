@@ -18,7 +18,9 @@ from hookrunner.releases.objects import apply_refusals
 from hookrunner.values.schemas.keywords import text_format
 from tests.examples import several
 from tests.flows.modules.hooks import configmap
+from tests.flows.modules.test_deleted_configuration import configuration
 from tests.flows.modules.world import World
+from tests.flows.waiting import until
 from tests.security.stalls import computing_at_most
 from tests.tables import each
 
@@ -55,12 +57,14 @@ async def running(world: World) -> World:
     return world
 
 
-@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
+@each("value", HOSTILE.values(), ids=HOSTILE)
 async def test_a_value_that_makes_patterns_backtrack_is_refused_in_time(running: World, value: object) -> None:
     await running.configure(a=json.dumps(value))
+    await until(lambda: configuration(running)[1], "the section shown as refused")
     await running.until(lambda: _rejected(running), True, "an Event that the section is refused")
     await running.configure(a="host: good")
     await running.becomes("a", host="good")
+    await until(lambda: not configuration(running)[1], "the section shown as read")
 
 
 async def _rejected(world: World) -> bool:
