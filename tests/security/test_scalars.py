@@ -42,17 +42,20 @@ def instance(directory: Path, kind: str, **spec: JSON) -> str:
     """The file of an instance."""
     metadata = {"name": "default", "namespace": "team-a"}
     obj = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
+    directory.mkdir(exist_ok=True)
     file = directory / f"{kind}.json"
     file.write_text(json.dumps(obj))
     return str(file)
 
 
 def test_a_corefile_stays_a_corefile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ("--addons-dir", str(TREE / "addons"), "-o", "json")
-    plain, *attacked = (
-        printed(capsys, "addon", "render", instance(tmp_path, "CoreDNS", corefile=text), *flags)
-        for text in ("hi", *map(hostile, ENDS))
+    files = (
+        instance(tmp_path / f"{number}", "CoreDNS", corefile=text)
+        for number, text in enumerate(["hi", *map(hostile, ENDS)])
     )
+    objects = printed(capsys, "addon", "render", *files, "--addons-dir", str(TREE / "addons"), "-o", "json")
+    size = len(objects) // (1 + len(ENDS))
+    plain, *attacked = (objects[start : start + size] for start in range(0, len(objects), size))
     assert [identities(objects) for objects in attacked] == [identities(plain)] * len(ENDS)
     configs = [obj for objects in attacked for obj in objects if obj["kind"] == "ConfigMap"]
     texts = [config["data"]["Corefile"].strip() for config in configs]

@@ -1,6 +1,6 @@
 """The hooks that `hookrunner new hook` writes: they pass their tests and the linter, and overwrite nothing.
 
-Level: sandbox."""
+Level: pure."""
 
 import os
 import re
@@ -15,6 +15,9 @@ from hookrunner.testing.cases import hook_cases
 from hookrunner.testing.cases.case_runner import run_cases
 from hookrunner.testing.cases.hook_cases import HookCases
 from hookrunner.testing.starters.hook_starter import KINDS, LANGUAGES, starter
+from tests.fakes.command_line import Command, command
+
+__all__ = ["command"]
 
 STARTERS = {**{kind: kind for kind in KINDS}, "resident": "events"}
 
@@ -33,16 +36,17 @@ async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Ben
     assert [outcome.lines for outcome in outcomes if not outcome.passed] == []
 
 
-@pytest.mark.usefixtures("launcher")
 @pytest.mark.parametrize("kind", [*KINDS, "resident"])
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_starter_passes_the_linter_and_syntax_checks(language: str, kind: str, tmp_path: Path) -> None:
+def test_starter_passes_the_linter_and_syntax_checks(
+    language: str, kind: str, tmp_path: Path, command: Command
+) -> None:
     files = starter("label", language, STARTERS[kind], tmp_path, kind == "resident")
     files.write()
-    linted = subprocess.run(["hookrunner", "hook", "lint", tmp_path], capture_output=True, text=True, check=False)
-    assert (linted.returncode, linted.stderr.strip()) == (0, "1 hook: no problems found")
-    command = ["ruff", "check", "--isolated"] if language == "python" else ["shellcheck"]
-    subprocess.run([*command, files.hook], check=True)
+    linted = command("hook", "lint", str(tmp_path))
+    assert (linted.code, linted.err.strip()) == (0, "1 hook: no problems found")
+    checker = ["ruff", "check", "--isolated"] if language == "python" else ["shellcheck"]
+    subprocess.run([*checker, files.hook], check=True)
 
 
 def test_names_with_shell_characters_are_quoted(tmp_path: Path) -> None:
