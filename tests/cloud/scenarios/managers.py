@@ -2,12 +2,14 @@
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
+
 from benchmarks import proc
+from hookrunner.cli.debug import ask
 from tests import launcher
 from tests.cloud.scenarios.documents import SIMCLOUD, Document
 from tests.cloud.scenarios.world import World
@@ -61,21 +63,20 @@ def ours(world: World, *flags: str, provider: Path = SIMCLOUD) -> Iterator[launc
 
 def release_held(world: World) -> str:
     """What `hookrunner cloud release` prints when it asks the manager of `ours`."""
-    done = _ask(world, "release")
+    command = ["cloud", "release", f"--debug-unix-socket={world.directory / 'debug.socket'}"]
+    done = launcher.run(command, cwd=world.directory, env=clean_environment())
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def read_status(world: World) -> Document:
-    """What `hookrunner cloud status` says of that manager, empty until it can be asked."""
-    done = _ask(world, "status", "--output=json")
-    status: Document = {} if done.returncode else json.loads(done.stdout)
+    """What `hookrunner cloud status --output=json` prints of that manager, empty until it can be asked. It is asked
+    here, and again and again: a process of the command takes ten times the CPU."""
+    try:
+        status: Document = json.loads(ask((world.directory / "debug.socket",), "/cloud/status.json"))
+    except click.ClickException:
+        return {}
     return status
-
-
-def _ask(world: World, *words: str) -> subprocess.CompletedProcess[str]:
-    command = ["cloud", *words, f"--debug-unix-socket={world.directory / 'debug.socket'}"]
-    return launcher.run(command, cwd=world.directory, env=clean_environment())
 
 
 def is_calling(manager: launcher.Program, verb: str) -> bool:
