@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -33,33 +34,42 @@ KEYS = [*ATTACKS, "", "level", "msg", "time", "a\x1b[2J\x9b\u202eb", "a b=c"]
 WRITER = """
 import json, sys
 from hookrunner import log
-log.configure(sys.argv[1], "info", sys.stdout)
-attacks, keys = json.load(sys.stdin)
-for text in attacks:
-    try:
-        raise ValueError(text)
-    except ValueError:
-        log.get("ours").exception(text, first=text, second=[text], third={text: text})
-for key in keys:
-    log.get("ours").info("m", **{f"hook_{key}": "value"})
-log.flush(9)
+kinds, attacks, keys = json.load(sys.stdin)
+for kind in kinds:
+    log.configure(kind, "info", sys.stdout)
+    for text in attacks:
+        try:
+            raise ValueError(text)
+        except ValueError:
+            log.get("ours").exception(text, first=text, second=[text], third={text: text})
+    for key in keys:
+        log.get("ours").info("m", **{f"hook_{key}": "value"})
+    log.flush(9)
+    print(sys.argv[1], flush=True)
 """
 PAIR = re.compile(r'([^\s="]+)=("(?:[^"\\]|\\.)*"|[^\s="]*)(?: |$)')
 
 BEGIN = re.compile(r"\d\d:\d\d:\d\d {24}(error: |m  )")
 
 
-def written(kind: str) -> list[str]:
-    """What the log has of all attacks, by lines."""
-    given = json.dumps([ATTACKS, KEYS])
-    ended = subprocess.run([sys.executable, "-c", WRITER, kind], input=given, capture_output=True, text=True)
+KINDS = ("json", "text", "color")
+END = "-- the end of one kind --"
+
+
+@cache
+def written() -> dict[str, list[str]]:
+    """What the log has of all attacks, by its kind and by lines. One process writes all kinds."""
+    given = json.dumps([KINDS, ATTACKS, KEYS])
+    ended = subprocess.run([sys.executable, "-c", WRITER, END], input=given, capture_output=True, text=True)
     assert ended.stderr == ""
-    return re.sub(r"\x1b\[\d*m", "", ended.stdout).splitlines()
+    *texts, rest = re.sub(r"\x1b\[\d*m", "", ended.stdout).split(f"{END}\n")
+    assert rest == ""
+    return {kind: text.splitlines() for kind, text in zip(KINDS, texts, strict=True)}
 
 
 @pytest.mark.slow
 def test_a_line_of_json_is_a_record_with_our_fields() -> None:
-    records = [json.loads(line) for line in written("json")]
+    records = [json.loads(line) for line in written()["json"]]
     assert [(record["logger"], record["msg"]) for record in records] == [
         *(("ours", text) for text in ATTACKS),
         *(("ours", "m") for _ in KEYS),
@@ -69,7 +79,7 @@ def test_a_line_of_json_is_a_record_with_our_fields() -> None:
 
 @pytest.mark.slow
 def test_a_line_of_text_is_a_record_with_our_fields() -> None:
-    lines = written("text")
+    lines = written()["text"]
     assert len(lines) == len(ATTACKS + KEYS)
     for line in lines:
         pairs = PAIR.findall(line)
@@ -82,7 +92,7 @@ def test_a_line_of_text_is_a_record_with_our_fields() -> None:
 
 @pytest.mark.slow
 def test_on_a_terminal_only_a_record_begins_a_line() -> None:
-    starts = [line for line in written("color") if not line.startswith("    ")]
+    starts = [line for line in written()["color"] if not line.startswith("    ")]
     assert len(starts) == len(ATTACKS + KEYS)
     assert [line for line in starts if not BEGIN.match(line)] == []
 
