@@ -19,12 +19,13 @@ from tests.cloud.nodes.node_world import NodeWorld
 from tests.cloud.routes.route_world import RouteWorld
 from tests.cloud.services.balancer_world import DELETE, ENSURE, UPDATE, BalancerWorld
 from tests.cloud.services.service_samples import service
+from tests.examples import several
 
 pytestmark = pytest.mark.looptime
 
 DOWN = ProviderError(ErrorCode.UNAVAILABLE, "down")
 INVALID = ProviderError(ErrorCode.INVALID, "no such size")
-ROUNDS, MANY = 3, 20
+ROUNDS, MANY = 3, several(20)
 LONG = 2000.0
 """Seconds in which every back-off is over."""
 

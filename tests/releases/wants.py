@@ -27,14 +27,18 @@ def hook(name: str, event: str, **data: str) -> HelmHook:
     """A ConfigMap: it is there as soon as it is written."""
     obj = configmap(name, **data)
     obj["metadata"]["annotations"] = {"helm.sh/hook": event}
-    return HelmHook(name, "ConfigMap", f"demo/templates/{name}.yaml", yaml.safe_dump(obj), obj, (event,))
+    return HelmHook(name, "ConfigMap", f"demo/templates/{name}.yaml", _dumped(obj), obj, (event,))
+
+
+def _dumped(obj: Any) -> str:
+    return str(yaml.dump(obj, Dumper=yaml.CSafeDumper))
 
 
 def wanted(
     digest: str, *objects: Any, hooks: tuple[HelmHook, ...] = (), namespace: str = "default", **options: Any
 ) -> DesiredRelease:
     """Release `demo`, of these objects."""
-    manifest = "".join(f"---\n# Source: demo/templates/all.yaml\n{yaml.safe_dump(obj)}" for obj in objects)
+    manifest = "".join(f"---\n# Source: demo/templates/all.yaml\n{_dumped(obj)}" for obj in objects)
     chart: dict[str, Any] = {
         "metadata": {"name": "demo", "version": "0.2.0", "apiVersion": "v2"},
         "lock": None,
