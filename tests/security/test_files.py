@@ -158,6 +158,7 @@ def test_files_of_a_run_are_for_our_user_alone_whatever_the_umask(tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forking")
 async def test_a_kubeconfig_of_our_own_that_was_exchanged_is_not_read(tmp_path: Path) -> None:
     marker, path = tmp_path / "marker", tmp_path / "kubeconfig"
     path.write_text(evil(marker))
