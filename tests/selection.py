@@ -15,8 +15,7 @@ if its inputs (`tests/live.py`) are not those of its last success, with `--live=
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Any
@@ -87,17 +86,20 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test; deselect those that need a control plane unless one is asked for, and live ones whose answers are
     known. First of all: `-m` looks at the markers."""
-    for item in items:
-        for marker in sorted(markers := _markers(item)):
+    marked = {item: _markers(item) for item in items}
+    for item, markers in marked.items():
+        for marker in sorted(markers):
             item.add_marker(marker)
         if exceeds_level(getattr(getattr(item, "module", None), "__doc__", ""), markers):
             more = " and ".join(sorted(markers))
             raise pytest.UsageError(f"{item.nodeid} needs more ({more}) than the level at the top of its file")
     needed = _needed(config.getoption("live"))
-    _deselect(config, items, lambda item: _is_marked(item, "live") and live.room_of(item.path) not in needed)
+    known = [item for item in items if "live" in marked[item] and live.room_of(item.path) not in needed]
+    _deselect(config, items, known)
     for marker in ON_REQUEST:
         if not config.getoption(marker):
-            config.stash[LEFT_OUT][marker] = _deselect(config, items, partial(_is_marked, marker=marker))
+            left_out = [item for item in items if marker in marked[item]]
+            config.stash[LEFT_OUT][marker] = _deselect(config, items, left_out)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -120,17 +122,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
             print(f"{count:,} tests that need {ON_REQUEST[marker]} were left out; with them: pytest --{marker}")
 
 
-def _deselect(config: pytest.Config, items: list[pytest.Item], is_unneeded: Callable[[pytest.Item], bool]) -> int:
+def _deselect(config: pytest.Config, items: list[pytest.Item], unneeded: Sequence[pytest.Item]) -> int:
     """How many were deselected."""
-    unneeded = [item for item in items if is_unneeded(item)]
     if unneeded:
         config.hook.pytest_deselected(items=unneeded)
-        items[:] = [item for item in items if not is_unneeded(item)]
+        without = {*unneeded}
+        items[:] = [item for item in items if item not in without]
     return len(unneeded)
-
-
-def _is_marked(item: pytest.Item, marker: str) -> bool:
-    return item.get_closest_marker(marker) is not None
 
 
 def _markers(item: pytest.Item) -> set[str]:
