@@ -309,6 +309,7 @@ class Drift:
             self._recheck.retry(tracked_id, error)
             _log.log("debug" if error.brief else "warn", "object cannot be read", object=str(tracked_id), error=error)
             return None
+        self._recheck.forget(tracked_id)
         finding = None if fields == () else await self._to_finding(tracked_id, release, fields or ())
         if self._tracked.active(tracked_id) is not release or not _is_news(tracked_id, release, finding):
             return None

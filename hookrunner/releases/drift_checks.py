@@ -72,8 +72,12 @@ class RecheckQueue(WorkQueue[ObjectId]):
         super().__init__("rechecks", Pauses(_RETRY_SOON, _RETRY_LATER))
 
     def retry(self, object_id: ObjectId, error: KubeError) -> None:
-        """Read the object again after a failure: soon while the API server is unreachable, later without a right."""
-        self.add_after(object_id, _RETRY_SOON if error.brief else _RETRY_LATER)
+        """Read the object again after a failure: soon while the API server is unreachable, without a right less and
+        less often."""
+        if error.brief:
+            self.add_after(object_id, _RETRY_SOON)
+        else:
+            self.add_rate_limited(object_id)
 
 
 _AMOUNTS = frozenset(

@@ -121,7 +121,8 @@ class Releases:
         """Install or upgrade the release, or do nothing if it is in sync.
 
         With `rollback_on_failure` a failure restores the last deployed revision and is raised nevertheless; the failed
-        revision is not tried again, and the head's note says `rolled-back`.
+        revision is not tried again, and the head's note is `rolled-back`. An API server that is unavailable, or a right
+        that is missing, shows nothing about a revision: it is tried again.
         """
         async with self._store.hold(desired.name, desired.namespace) as release:
             changed = 0
@@ -232,7 +233,8 @@ class Releases:
         try:
             return await self._roll_out(release, running)
         except ReleaseFailed as error:
-            if not desired.options.rollback_on_failure or attempt.verb != "upgrade" or error.brief:
+            is_undone = desired.options.rollback_on_failure and attempt.verb == "upgrade"
+            if not is_undone or error.brief or error.lacks_rights:
                 raise
             raise ReleaseFailed(f"{error}; {await self._roll_back(release, desired)}") from error
 

@@ -1,10 +1,13 @@
 """Who owns a field, by managed fields, and whether it differs, as tables. Level: pure."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from hookrunner.releases.drift_checks import changed_fields
+from hookrunner.errors import Denied
+from hookrunner.releases.drift_checks import RecheckQueue, changed_fields
+from hookrunner.releases.manifest_objects import ObjectId
 from tests.tables import each
 
 JSON = Any
@@ -13,6 +16,20 @@ JSON = Any
 def entry(fields: JSON, manager: str = "helm", operation: str = "Apply", subresource: str = "") -> JSON:
     found = {"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fields}
     return found | ({"subresource": subresource} if subresource else {})
+
+
+@pytest.mark.looptime
+async def test_an_object_that_may_not_be_read_is_tried_less_and_less_often_until_it_is_read() -> None:
+    queue, key = RecheckQueue(), ObjectId("v1", "Pod", "", "a")
+    pauses = list[float]()
+    for _ in range(7):
+        before = asyncio.get_running_loop().time()
+        queue.retry(key, Denied(403, "Forbidden", "no right to do this"))
+        await queue.take()
+        pauses.append(asyncio.get_running_loop().time() - before)
+        if len(pauses) == 5:
+            queue.forget(key)
+    assert pauses == [5, 10, 20, 40, 60, 5, 10]
 
 
 def obj(spec: JSON, kind: str = "Deployment", **more: JSON) -> JSON:

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from hookrunner.errors import ReleaseFailed
+from hookrunner.errors import Denied, ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import Head
 from hookrunner.releases.records.record import DIGEST, RevisionStatus, new_record
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
+from tests.fakes.second_writer import OvertakenClient
 from tests.releases.wants import configmap, wanted
 from tests.releases.world import World, started
 
@@ -122,6 +123,23 @@ async def test_unreachable_server_causes_no_rollback(releases: Releases, world: 
     world.sandbox.faults.remove(away)
     await releases.reconcile(wanted("d2", A, B, rollback_on_failure=True))
     assert await world.history() == ["1 superseded", "2 deployed"]
+
+
+async def test_a_missing_right_causes_no_rollback(client: OvertakenClient, releases: Releases, world: World) -> None:
+    text = 'configmaps "a" is forbidden: User "me" cannot patch resource "configmaps" in API group ""'
+
+    def refuse(call: ApiCall) -> None:
+        if call.path.endswith("/configmaps/a"):
+            raise Denied(403, "Forbidden", text)
+
+    await releases.reconcile(wanted("d1", A))
+    desired = wanted("d2", configmap("a", x="2"), rollback_on_failure=True)
+    client.before_write = refuse
+    with pytest.raises(ReleaseFailed, match="cannot patch resource"):
+        await releases.reconcile(desired)
+    client.before_write = lambda call: None
+    await releases.reconcile(desired)
+    assert (await world.maps(), await world.history()) == ({"a": {"x": "2"}}, ["1 superseded", "2 deployed"])
 
 
 async def test_unreadable_records_do_not_block_releases(
