@@ -23,6 +23,7 @@ from hookrunner.errors import BadConfig, BadSetting, StartRefused
 from hookrunner.hooks import catalog, writable
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.jq.program import Jq
+from hookrunner.kube import rights_checks
 from hookrunner.kube.back_off import Outage, TokenBucket
 from hookrunner.kube.client import Client
 from hookrunner.kube.cluster_lookup import Lookup, shared
@@ -107,6 +108,7 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         built, webhooks, start_modules = await _assemble(settings, parts, hooks, views, stack)
         cloud = await _assemble_cloud(settings, parts, views, stack)
         views.add(parts.kube.patcher.lacked.conditions.copy)
+        background.keep("rights that are missing", lambda: rights_checks.keep_checking(parts.kube.patcher))
         if settings.modules.on or settings.addons.on or any(hook.config.runs_unasked for hook in hooks.hooks):
             _check_replicas(settings, parts, views)
         views.add_engine(built.status, hooks)  # not earlier: not ready while modules are unknown

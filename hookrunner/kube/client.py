@@ -224,15 +224,17 @@ class Client:
         if response.status >= 300:
             refusal = await _refusal(call, response)
             self._note_right(call, refusal.raw)
-            raise refusals.explain_credentials(refusals.name_missing_rule(refusal), connection)
+            raise refusals.explain_credentials(refusals.name_missing_rule(refusal, call.body), connection)
         self._note_right(call)
         return response
 
     def _note_right(self, call: ApiCall, message: str = "") -> None:
-        """Note whether there was a right. A refused watch is none that is missing: the list that follows shows that."""
-        if "watch" not in call.params and (message or self.lacked.refused):
+        """Note whether there was a right. A watch has one of its own, and so has what is selected by its name."""
+        if message or self.lacked.refused:
             place = _NAMESPACE.search(call.path)
-            self.lacked.note((call.method, template(call.path), place and place[1]), message)
+            verb = "watch" if "watch" in call.params else call.method
+            request = (verb, call.path, call.params.get("fieldSelector"))
+            self.lacked.note(request, message, place[1] if place else "", call.body)
 
     def _check(self, call: ApiCall) -> None:
         """May this be sent now? Raises KubeError."""

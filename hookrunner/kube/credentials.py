@@ -105,15 +105,16 @@ def _connection(output: bytes, errors: bytes) -> Connection:
 
 
 class Credentials:
-    """The current connection. `connection` is the first one, already loaded. `lacked` are rights that were missing."""
+    """The current connection. `connection` is the first one, already loaded. `lacked` are rights that were missing,
+    shared by all credentials of an account."""
 
-    def __init__(self, settings: KubeSettings, connection: Connection) -> None:
+    def __init__(self, settings: KubeSettings, connection: Connection, lacked: LackedRights | None = None) -> None:
         self._settings = settings
         self._connection = connection
         self._read_at = time.monotonic()
         self._loaded_at = -math.inf
         self._renewal = asyncio.Lock()
-        self.lacked = LackedRights()
+        self.lacked = LackedRights() if lacked is None else lacked
 
     async def fresh(self) -> Connection:
         """The connection, renewed before its token expires. Never raises: a failed renewal is logged, and the present

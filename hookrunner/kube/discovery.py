@@ -21,7 +21,6 @@ from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
 from hookrunner.kube import refusals
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Opener
-from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.model.events import ObjectSeen, Report, Synced, WatchRestored
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import Resource, Selection, find_named, hint_kind, hint_other_group, is_kubernetes_group
@@ -220,8 +219,7 @@ async def read_entries(client: Client, api_version: str) -> list[JSON]:
 async def may_list(client: Client, path: str, selector: str = "") -> bool:
     """Ask whether we have the right to list; False only if the server refuses. The watch reports other errors."""
     try:
-        with tolerated_refusals():
-            await client.get(path, {"limit": "1"} | ({"labelSelector": selector} if selector else {}))
+        await client.get(path, {"limit": "1"} | ({"labelSelector": selector} if selector else {}))
     except KubeError as error:
         return not refusals.is_forbidden(error)
     return True

@@ -65,11 +65,11 @@ def lacks_rights(error: BaseException) -> bool:
     return _NO_RIGHT.search(error.raw) is not None or lacked_rights.is_grant(error.raw)
 
 
-def name_missing_rule(error: ApiError) -> ApiError:
-    """The same error, with the rule that allows the request; as it is if it is not about rights."""
+def name_missing_rule(error: ApiError, body: JSON = None) -> ApiError:
+    """The same error, with the rule that allows the request of this body; as it is if it is not about rights."""
     if not (isinstance(error, Denied) and is_forbidden(error)) or _ANONYMOUS in error.raw:
         return error
-    rules = [role_objects.to_line(right) for right in lacked_rights.lacking(error.raw)]
+    rules = [role_objects.to_line(right) for right in lacked_rights.lacking(error.raw, "", body)]
     if not rules:
         return error
     if lacked_rights.is_grant(error.raw):

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.lacked_rights import tolerated_refusals
+from hookrunner.kube.lacked_rights import alternatives, tolerated_refusals
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from hookrunner.model.timestamps import micro_time
@@ -147,13 +147,13 @@ async def read_registration(client: Client, registration: Registration) -> JSON:
 
 async def read_live(client: Client, resource: Resource, name: str) -> JSON:
     """The object, None if it does not exist. Raises KubeError; `Denied` if neither `list` nor `get` is allowed."""
-    try:
-        with tolerated_refusals():
+    with alternatives():
+        try:
             listed = await writes.read_list(client, ObjectRef(resource), ListOptions(fields=f"metadata.name={name}"))
-    except Denied as error:
-        if not refusals.is_forbidden(error):
-            raise
-        return await _get(client, resource, name, error)
+        except Denied as error:
+            if not refusals.is_forbidden(error):
+                raise
+            return await _get(client, resource, name, error)
     head = {"apiVersion": resource.api_version, "kind": resource.kind}
     return next((head | item for item in listed["items"]), None)
 

@@ -28,6 +28,7 @@ from hookrunner.kube import writes
 from hookrunner.kube.back_off import jitter
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import ObjectState, follow_object
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
 from hookrunner.model.events import WatchLost, WatchRestored
@@ -152,13 +153,15 @@ class RegisteredObject:
         return not error.brief
 
     async def _watch(self, watches: Watches) -> None:
-        """Watch the object once it was readable: a refused watch would be reported as lost in the log."""
+        """Watch the object once it was readable: a refused watch would be reported as lost in the log. Roles made for
+        shell-operator have no right to watch, and need none: then it is listed now and then."""
         await self._readable.wait()
         resource = self.registration.resource
         selection = Selection(resource.api_version, resource.kind, fields=f"metadata.name={self.registration.name}")
-        async with aclosing(follow_object(watches, selection)) as states:
-            async for state in states:
-                self._take_in(state)
+        with tolerated_refusals():
+            async with aclosing(follow_object(watches, selection)) as states:
+                async for state in states:
+                    self._take_in(state)
 
     def _take_in(self, state: ObjectState | WatchLost | WatchRestored) -> None:
         match state:

@@ -18,6 +18,7 @@ from hookrunner import log
 from hookrunner.errors import RegistrationFailed
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import may_list
+from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.series import LabelValues
@@ -155,8 +156,9 @@ class Registrar:
 
     async def _release_definitions(self, watches: Watches) -> None:
         """Remove our conversion from CRDs that no hook converts. Without a right to list them we have set none."""
-        if not await may_list(self._client, DEFINITION.path(), CONVERSION):
-            return
+        with tolerated_refusals():
+            if not await may_list(self._client, DEFINITION.path(), CONVERSION):
+                return
         selection = Selection(DEFINITION.api_version, DEFINITION.kind, labels=CONVERSION)
         async with aclosing(watches.open(selection)) as batches:
             async for reports in batches:

@@ -22,7 +22,7 @@ from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFou
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import read_entries
-from hookrunner.kube.lacked_rights import tolerated_refusals
+from hookrunner.kube.lacked_rights import alternatives
 from hookrunner.kube.writes import FIELD_MANAGER, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.definition_comparison import merged
@@ -171,15 +171,15 @@ class Crds:
         """Set the stored versions in the status; the definition afterwards."""
         live = await writes.read(self._client, _ref(crd))
         ref, status = replace(_ref(crd), subresource="status"), {"storedVersions": stored}
-        try:
-            body = live | {"status": live["status"] | status}
-            with tolerated_refusals():
+        with alternatives():
+            try:
+                body = live | {"status": live["status"] | status}
                 answer = await writes.replace(self._client, ref, body, _OPTIONS)
-        except Denied as error:
-            if not refusals.is_forbidden(error):
-                raise
-            body = {"metadata": {"resourceVersion": live["metadata"]["resourceVersion"]}, "status": status}
-            answer = await writes.merge_patch(self._client, ref, body, _OPTIONS)
+            except Denied as error:
+                if not refusals.is_forbidden(error):
+                    raise
+                body = {"metadata": {"resourceVersion": live["metadata"]["resourceVersion"]}, "status": status}
+                answer = await writes.merge_patch(self._client, ref, body, _OPTIONS)
         cleaned: dict[str, JSON] = answer.json
         return cleaned
 

@@ -19,7 +19,7 @@ from hookrunner import log
 from hookrunner.errors import Denied, KubeError, NotFound, ReleaseFailed
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
-from hookrunner.kube.lacked_rights import tolerated_refusals
+from hookrunner.kube.lacked_rights import alternatives
 from hookrunner.kube.writes import DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.releases import HelmHook
 from hookrunner.releases.kstatus import ended
@@ -94,13 +94,13 @@ class HelmHooks:
     async def _run_hook(self, step: "_Step") -> None:
         obj, timeout = step.hook.obj, step.timeout
         options = WriteOptions(MANAGER, force=False, strict=True)
-        try:
-            with tolerated_refusals():
+        with alternatives():
+            try:
                 await writes.apply(self._client, await self._ref(step), obj, options)
-        except Denied as error:
-            if not refusals.is_forbidden(error):
-                raise
-            await self._create(step)
+            except Denied as error:
+                if not refusals.is_forbidden(error):
+                    raise
+                await self._create(step)
         if (obj["apiVersion"].rpartition("/")[0], obj["kind"]) in _COMPLETE:
             await self._readiness.wait_until([obj], step.identity.namespace, timeout, has(ended))
 

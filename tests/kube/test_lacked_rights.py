@@ -7,7 +7,7 @@ from aiohttp.test_utils import RawTestServer
 from hookrunner.errors import Denied, NotFound
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.credentials import Connection, Credentials
-from hookrunner.kube.lacked_rights import LackedRights, lacking, tolerated_refusals
+from hookrunner.kube.lacked_rights import LackedRights, alternatives, lacking, tolerated_refusals
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.model.rights import Right
@@ -60,6 +60,59 @@ def test_what_is_not_asked_for_any_more_is_not_shown_for_ever() -> None:
     assert not lacked.conditions
 
 
+def test_a_role_that_is_refused_lacks_rights_in_its_namespace() -> None:
+    grant = 'roles.rbac.authorization.k8s.io "a" is forbidden: user "me" (groups=["b"]) is attempting to grant RBAC '
+    grant += 'permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["list"]}'
+    lacked = LackedRights()
+    lacked.note("role", grant, "shop")
+    assert lacked.conditions["rights"][1].endswith(
+        '{apiGroups: [""], resources: [pods], verbs: [list]} in namespace shop'
+    )
+
+
+def test_a_binding_that_is_refused_lacks_the_right_to_bind_its_role() -> None:
+    grant = 'rolebindings.rbac.authorization.k8s.io "a" is forbidden: user "me" (groups=["b"]) is attempting to grant '
+    grant += 'RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["list"]}'
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}
+    (right,) = lacking(grant, "shop", {"roleRef": role})
+    assert right == Right(("rbac.authorization.k8s.io",), ("clusterroles",), ("bind",), ("view",), "shop")
+    assert lacking(grant, "shop", {"rules": []}) == (Right(("",), ("pods",), ("list",), namespace="shop"),)
+
+
+def test_the_names_that_were_refused_stand_behind_the_rule() -> None:
+    lacked = LackedRights()
+    for name in ("b", "a"):
+        refusal = words("patch", "pods", 'in the namespace "shop"').replace("pods is", f'pods "{name}" is')
+        lacked.note(name, refusal)
+    rule = '{apiGroups: [""], resources: [pods], verbs: [patch]} in namespace shop'
+    assert lacked.conditions["rights"][1] == f"{ROLE}{rule} (for a, b)"
+    lacked.note("a")
+    assert lacked.conditions["rights"][1] == f"{ROLE}{rule} (for b)"
+
+
+def test_no_more_than_some_refused_requests_are_kept() -> None:
+    lacked = LackedRights()
+    for number in range(300):
+        lacked.note(number, words("list"))
+    assert len(lacked.refused) == 200
+    assert next(iter(lacked.refused)) == 100
+
+
+async def test_a_watch_that_is_refused_is_named_though_the_list_is_allowed() -> None:
+    denied = {"kind": "Status", "reason": "Forbidden", "message": words("watch")}
+
+    async def answer(http: web.BaseRequest) -> web.Response:
+        return web.json_response(denied, status=403) if "watch" in http.query else web.json_response({})
+
+    async with RawTestServer(answer) as server:
+        credentials = Credentials(KubeSettings(), Connection(str(server.make_url("")).rstrip("/")))
+        async with Client(credentials, Requests(Metrics(""))) as client:
+            with pytest.raises(Denied):
+                await anext(client.stream("/api/v1/configmaps", {"watch": "true"}, idle=1.0))
+            await client.get("/api/v1/configmaps")
+        assert "verbs: [watch]" in credentials.lacked.conditions["rights"][1]
+
+
 def test_what_a_caller_can_do_without_is_not_missing() -> None:
     lacked = LackedRights()
     with tolerated_refusals():
@@ -69,9 +122,34 @@ def test_what_a_caller_can_do_without_is_not_missing() -> None:
     assert lacked.refused
 
 
+def try_both(lacked: LackedRights, second: str) -> None:
+    """By `patch`, which is refused, and then by `update`."""
+    with alternatives():
+        lacked.note("patch", words("patch"))
+        lacked.note("update", second)
+        if second:
+            raise Denied(403, "Forbidden", second)
+
+
+def test_of_alternatives_that_are_all_refused_the_first_is_missing() -> None:
+    lacked = LackedRights()
+    try_both(lacked, "")
+    assert not lacked.refused, "the second way was allowed"
+    with pytest.raises(Denied):
+        try_both(lacked, words("update"))
+    assert lacked.conditions == {"rights": (True, ROLE + '{apiGroups: [""], resources: [configmaps], verbs: [patch]}')}
+
+
+def test_of_alternatives_that_a_caller_can_do_without_nothing_is_missing() -> None:
+    lacked = LackedRights()
+    with pytest.raises(Denied), tolerated_refusals():
+        try_both(lacked, words("update"))
+    assert not lacked.refused
+
+
 async def test_a_client_notes_refusals_and_what_shows_that_a_right_is_there() -> None:
     denied = {"kind": "Status", "reason": "Forbidden", "message": words("delete", place='in the namespace "a"')}
-    answers = iter([(403, denied), (200, {}), (404, {})])
+    answers = iter([(403, denied), (200, {}), (404, {}), (404, {})])
 
     async def answer(http: web.BaseRequest) -> web.Response:
         status, body = next(answers)
@@ -86,4 +164,7 @@ async def test_a_client_notes_refusals_and_what_shows_that_a_right_is_there() ->
             assert credentials.lacked.refused, "that was in another namespace"
             with pytest.raises(NotFound):
                 await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/configmaps/y"))
+            assert credentials.lacked.refused, "the role may name the other object"
+            with pytest.raises(NotFound):
+                await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/configmaps/x"))
             assert not credentials.lacked.refused

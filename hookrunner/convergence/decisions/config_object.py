@@ -17,7 +17,7 @@ from hookrunner.errors import AlreadyExists, Conflict, Denied, KubeError, NotFou
 from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.informer import ObjectState, Opener, follow_object
-from hookrunner.kube.lacked_rights import tolerated_refusals
+from hookrunner.kube.lacked_rights import alternatives
 from hookrunner.kube.writes import ObjectRef, WriteAnswer
 from hookrunner.model.events import WatchLost, WatchRestored
 from hookrunner.model.resources import Resource, Selection
@@ -205,16 +205,22 @@ class ConfigObject:
             raise NotFound(404, "NotFound", f"{self} is missing; {wait}")
         version = self.contents.version
         try:
-            answer = await (self._patch(version, key, text) if version else self._create(key, text))
-            self.contents = self._contents(answer.json)
+            with alternatives():
+                self.contents = self._contents(await self._write(version, key, text))
         except Denied as error:
-            if not (version and refusals.is_forbidden(error)):
-                raise self._explained(error) from error
-            self.contents = self._contents(await self._put(key, text))
+            raise self._explained(error) from error
         except (AlreadyExists, NotFound) as error:
             raise Conflict(409, "Conflict", str(error)) from error
         self._written = int(self.contents.version)
         return self.contents
+
+    async def _write(self, version: str, key: str, text: str) -> JSON:
+        try:
+            return (await (self._patch(version, key, text) if version else self._create(key, text))).json
+        except Denied as error:
+            if not (version and refusals.is_forbidden(error)):
+                raise
+            return await self._put(key, text)
 
     async def _create(self, key: str, text: str) -> WriteAnswer:
         named = {"apiVersion": "v1", "kind": self._resource.kind, "metadata": {"name": self.name}}
@@ -223,8 +229,7 @@ class ConfigObject:
 
     async def _patch(self, version: str, key: str, text: str) -> WriteAnswer:
         patch = {"metadata": {"resourceVersion": version}, "data": {key: text}}
-        with tolerated_refusals():
-            return await writes.merge_patch(self._client, self._ref, patch)
+        return await writes.merge_patch(self._client, self._ref, patch)
 
     async def _put(self, key: str, text: str) -> JSON:
         """Write by an update and return the answer: users of addon-operator grant `update` and not `patch`."""
@@ -236,8 +241,6 @@ class ConfigObject:
             return (await writes.replace(self._client, self._ref, body)).json
         except NotFound as error:
             raise Conflict(409, "Conflict", str(error)) from error
-        except Denied as error:
-            raise self._explained(error) from error
 
     @property
     def _ref(self) -> ObjectRef:
