@@ -8,7 +8,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -40,16 +40,19 @@ from hookrunner.cloud.services.service_informer import ServiceInformer
 from hookrunner.cloud.services.service_loop import ServiceLoop
 from hookrunner.cloud.services.service_reports import SERVICE_SOURCE, ServiceReports
 from hookrunner.cloud.services.service_writer import ServiceWriter
-from hookrunner.controllers.event_recorder import EventRecorder
+from hookrunner.controllers.event_recorder import EventRecorder, StateEvent
 from hookrunner.controllers.leader_election import LeaderElector
 from hookrunner.engine.assembly import Parts
 from hookrunner.hooks import writable
 from hookrunner.kube.client import Client, FencedClient
 from hookrunner.kube.credentials import Credentials
 from hookrunner.metrics.recorders import Requests
+from hookrunner.model.resources import ObjectReference
 from hookrunner.settings import Settings
 from hookrunner.settings.cloud_option_types import LIFECYCLE, NODE, ROUTE, SERVICE
 
+LEADER_SOURCE = "cloud-controller-manager"
+"""Of Events about the lease."""
 _NO_CIDR = (
     "--cluster-cidr: it is missing, and the provider has routes; give the networks of Pods, or "
     "--configure-cloud-routes=false"
@@ -94,6 +97,7 @@ class Cloud:
             background.keep("cloud leader", lead, ends=True),
             background.keep("cloud provider", self._provider.run),
             background.keep("cloud events", self._events.write),
+            background.keep("cloud rights", self._report_lacked),
             background.keep("cloud nodes", self._nodes.follow),
         ]
         if SERVICE in self._settings.cloud.loops:
@@ -120,6 +124,15 @@ class Cloud:
     def _cancel(self) -> None:
         for task in self._tasks:
             task.cancel()
+
+    async def _report_lacked(self) -> None:
+        """Events about the lease, which is the one object that a manager has."""
+        election, source = self._settings.leader_election, self._events.source(LEADER_SOURCE)
+        about = ObjectReference("coordination.k8s.io/v1", "Lease", election.namespace, election.name)
+        async with aclosing(self._client.lacked.changes()) as messages:
+            async for message in messages:
+                if message:
+                    source.record(about, StateEvent("RightsMissing", message))
 
     async def _follow_services(self) -> None:
         """Once the provider has answered: before that nothing is decided."""
@@ -212,7 +225,8 @@ async def _open_access(settings: Settings, parts: Parts) -> AsyncIterator[Cluste
     if not settings.leader_election.on:
         yield ClusterAccess(parts.kube.patcher, None)
         return
-    credentials, loud = Credentials(settings.kube, parts.kube.connection), settings.kube.log_requests
+    loud, lacked = settings.kube.log_requests, parts.kube.patcher.lacked
+    credentials = Credentials(settings.kube, parts.kube.connection, lacked)
     async with Client(credentials, Requests(parts.metrics, "leader_election"), loud=loud) as leases:
         elector = make_elector(leases, settings.leader_election)
         meter = Requests(parts.metrics, "cloud")

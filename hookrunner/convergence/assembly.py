@@ -232,8 +232,8 @@ class _Assembler:
         diffs = Diffs(parts.kube.patcher, parts.kube.discovery)
         sources = ViewSources(states, store, releases, tasks, built.engine, diffs, built.status.snapshots)
         views = UnitViews(sources), ModuleViews(sources, status)
-        recorder = EventRecorder(parts.kube.patcher, PACE)
-        events = EventWriter(recorder, states.notices, configured.sources.config)
+        client = parts.kube.patcher
+        events = EventWriter(EventRecorder(client, PACE), states.notices, configured.sources.config, client.lacked)
         self._publish(decisions, releases)
         return Convergence(status, *views, releases, states, self._helm, decisions, core, configured, events)
 

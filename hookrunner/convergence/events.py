@@ -9,10 +9,12 @@ our Pod, and one look at it shows everything. How they are gathered, counted and
 
 import asyncio
 from collections import deque
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner.controllers.event_recorder import EventPace, EventRecorder, EventSource, ObjectEvent, StateEvent
+from hookrunner.kube.lacked_rights import LackedRights
 from hookrunner.model.resources import ObjectReference
 
 GATHERED = 1.0
@@ -98,12 +100,14 @@ class EventSubject(Protocol):
 
 
 class EventWriter:
-    """Writes notices as Events, about `config` if their subject is no object."""
+    """Writes notices as Events, about `config` if their subject is no object; `lacked` are the rights that are missing,
+    of all parts of the program."""
 
-    def __init__(self, recorder: EventRecorder, notices: Notices, config: EventSubject) -> None:
+    def __init__(self, recorder: EventRecorder, notices: Notices, config: EventSubject, lacked: LackedRights) -> None:
         self._recorder = recorder
         self._notices = notices
         self._config = config
+        self._lacked = lacked
 
     @property
     def source(self) -> EventSource:
@@ -114,11 +118,18 @@ class EventWriter:
         """Write Events until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.write())
+            group.create_task(self._publish_lacked())
             while True:
                 for notice in await self._notices.next_batch():
                     self._record(notice)
                 for subject in self._notices.ended:
                     self._notices.forget(subject)
+
+    async def _publish_lacked(self) -> None:
+        async with aclosing(self._lacked.changes()) as messages:
+            async for message in messages:
+                if message:
+                    self._notices.publish(Notice("rights", "RightsMissing", message, is_state=True))
 
     def _record(self, notice: Notice) -> None:
         """Those about the ConfigMap begin with their subject: the Events of all modules stand in one list."""

@@ -158,6 +158,24 @@ async def test_of_two_replicas_one_acts_and_the_other_takes_over_at_once(world: 
 
 
 @pytest.mark.slow
+async def test_rights_that_any_of_its_clients_lacks_are_an_event_about_the_lease(world: World) -> None:
+    refusal = 'nodes "a" is forbidden: User "me" cannot patch resource "nodes" in API group "" at the cluster scope'
+
+    def shown() -> list[Any]:
+        events = [stored.json() for stored in world.sandbox.store.select("events")]
+        return [event for event in events if event["reason"] == "RightsMissing"]
+
+    async with world.running() as cloud:
+        await until(lambda: cloud.status.dump().leads, "it to lead")
+        world.client.lacked.note("node", refusal)  # which `/readyz` shows
+        await until(shown, "the Event")
+    (event,) = shown()
+    about = event["involvedObject"]
+    assert (about["kind"], about["namespace"], about["name"]) == ("Lease", "kube-system", "cloud-controller-manager")
+    assert '{apiGroups: [""], resources: [nodes], verbs: [patch]} (for a)' in event["message"]
+
+
+@pytest.mark.slow
 async def test_without_election_it_acts_alone(world: World) -> None:
     async with world.running(leader_elect="false") as cloud:
         await world.create(new_node("worker-1"))

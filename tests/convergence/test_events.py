@@ -10,6 +10,7 @@ import pytest
 from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents, Grace
 from hookrunner.convergence.events import GATHERED, PACE, EventWriter, Notice, Notices
+from hookrunner.kube.lacked_rights import LackedRights
 from hookrunner.model.resources import ObjectReference
 from tests.controllers.event_server import EventServer
 from tests.fakes.cluster import running
@@ -18,11 +19,13 @@ FAILED = Notice("a", "ModuleFailed", "a: no such kind")
 
 
 @asynccontextmanager
-async def posting(server: EventServer, notices: Notices) -> AsyncIterator[None]:
+async def posting(server: EventServer, notices: Notices, lacked: LackedRights | None = None) -> AsyncIterator[None]:
     place = ("ops", "hookrunner")
     config = ConfigObject(server, None, "ConfigMap", place, Grace(0.0))  # type: ignore[arg-type]  # asked for nothing
     config.contents = Contents({}, "7", "u-1")
-    async with running(EventWriter(EventRecorder(server.client, PACE), notices, config).post()):
+    async with running(
+        EventWriter(EventRecorder(server.client, PACE), notices, config, lacked or LackedRights()).post()
+    ):
         yield
 
 
@@ -67,6 +70,24 @@ async def test_a_hundred_deleted_objects_are_one_event_of_bounded_length() -> No
     (body,) = server.bodies
     assert body["message"].startswith("a: d/ConfigMap/a-0 is gone; d/ConfigMap/a-1 is gone; ")
     assert (len(body["message"]), body["message"][-1]) == (1024, "…")
+
+
+@pytest.mark.looptime
+async def test_a_right_that_is_missing_is_an_event_whatever_it_was_needed_for() -> None:
+    server, lacked = EventServer(), LackedRights()
+    async with posting(server, Notices(), lacked):
+        for verb in ("list", "watch"):
+            lacked.note(
+                verb, f'forbidden: User "me" cannot {verb} resource "pods" in API group "" at the cluster scope'
+            )
+        await asyncio.sleep(2)
+        lacked.note("list")
+        lacked.note("watch")
+        await asyncio.sleep(20)
+    (body,) = server.bodies
+    rule = '{apiGroups: [""], resources: [pods], verbs: [list, watch]}'
+    assert body["message"] == f"rights: add to the role of hookrunner's ServiceAccount: {rule}"
+    assert (body["reason"], body["type"]) == ("RightsMissing", "Warning")
 
 
 @pytest.mark.looptime
