@@ -90,7 +90,7 @@ def check_rights(
     of this life: the beginning of a line as `_shown` writes it, and why no request shows the need. `surveyed` is a
     namespace that the release creates: whether others use it is asked of every kind, and without an answer it stays."""
     requests = cluster.audit.requests(account.namespace, account.name)
-    refused = sorted({str(request) for request in requests if request.is_refused and not _is_tried(request, surveyed)})
+    refused = sorted({str(request) for request in requests if request.is_refused and not is_tried(request, surveyed)})
     assert refused == [], f"refused: {refused}"
     allowed = {request.access for request in requests if not request.is_refused}
     idle = [right for whole in rights for right in split(whole) if not any(map(right.covers, allowed))]
@@ -106,16 +106,22 @@ def split(right: Right) -> Iterator[Right]:
         yield Right((group,), (resource,), (verb,), (name,) if name else (), right.namespace, needs=right.needs)
 
 
-def _is_tried(request: AuditedRequest, surveyed: str) -> bool:
+def is_tried(request: AuditedRequest, surveyed: str = "") -> bool:
+    """Does hookrunner ask for this although it does without? In `surveyed`, every list."""
     line, access = str(request), request.access
     if surveyed and (access.verb, access.namespace) == ("list", surveyed):
         return True
     return line in TRIED or any(line.startswith(f"{words} ") for words in TRIED if "configurations." in words)
 
 
-def _is_explained(right: Right, rare: Mapping[str, str]) -> bool:
+def is_rare(right: Right, rare: Mapping[str, str] = RARE) -> bool:
+    """Is no life long enough to need this part of a right?"""
     line = _shown(right)
-    if any(line == words or line.startswith(f"{words} ") for words in rare):
+    return any(line == words or line.startswith(f"{words} ") for words in rare)
+
+
+def _is_explained(right: Right, rare: Mapping[str, str]) -> bool:
+    if is_rare(right, rare):
         return True
     return any(need.why.endswith(why) for need in right.needs for why in REASONS)
 
