@@ -122,6 +122,7 @@ class InstanceCache:
                 self._show()
                 if not self.is_listed:
                     self.listed.set()
+                    _log.info("instances are known", addon=self.addon.name, instances=len(self._instances))
                     yield InstancesListed()
             case WatchLost(reason=reason, brief=brief):
                 self.hide(reason, brief)

@@ -329,7 +329,7 @@ class InstanceRegistry:
         async def remove() -> None:
             await remove_finalizer(self._workshop.client, live.addon, live.instance)
 
-        await retry_forever(remove, (KubeError,), report)
+        await retry_forever(remove, (KubeError,), report, self._workshop.client.outage.rest)
 
 
 def unit_of(addon: Addon, instance: Instance) -> Unit:

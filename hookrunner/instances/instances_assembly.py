@@ -94,6 +94,7 @@ class Instances:
         self._convergence.start(background, built)
         states, registry = self._convergence.states, self.registry
         background.keep("statuses of addons", self._writer.post)
+        background.keep("statuses of addons after outages", self._writer.retry_after_outages)
         rollouts = RolloutWatch(self._convergence.units.tasks.request, states.unit_changes.note)
         releases, home = self._convergence.helm.releases, self._convergence.helm.namespace
         reports = StatusReports(registry, self._writer, self._health, home, rollouts, self._reported)
@@ -182,8 +183,12 @@ class Instances:
         """Purge what instances have left that vanished while no process ran."""
         await cache.listed.wait()
         await self._convergence.wait_for_converge()
-        helm, notices = self._convergence.helm, self._convergence.states.notices
-        await VanishedInstances(helm.releases, notices, helm.namespace).purge(cache)
+        helm, notices, rest = (
+            self._convergence.helm,
+            self._convergence.states.notices,
+            self._parts.kube.patcher.outage.rest,
+        )
+        await VanishedInstances(helm.releases, notices, helm.namespace, rest).purge(cache)
 
     async def _define(self, cache: InstanceCache) -> None:
         """Apply the definition of a kind, however long that takes; what exists is followed meanwhile only if it is."""
@@ -199,7 +204,7 @@ class Instances:
         async def define() -> None:
             await self._crds.ensure(await asyncio.to_thread(read_definitions, addon), {})
 
-        await retry_forever(define, (HookrunnerError,), report)
+        await retry_forever(define, (HookrunnerError,), report, self._parts.kube.patcher.outage.rest)
 
     async def _look_at_sources(self) -> None:
         """A run looks at its channel, and does nothing if that says what it said before."""

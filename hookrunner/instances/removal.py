@@ -19,7 +19,7 @@ it. A user may take the finalizer away while no process runs. Then only the rele
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -164,11 +164,13 @@ def reason_to_leave(instance: Instance) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VanishedInstances:
-    """Purges releases of instances that exist no more; they are in the namespace `home`."""
+    """Purges releases of instances that exist no more; they are in the namespace `home`. `rest` waits between
+    attempts."""
 
     releases: Releases
     notices: Notices
     home: str
+    rest: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def purge(self, cache: InstanceCache) -> None:
         """Purge those of one addon, however long that takes. Its instances have been listed."""
@@ -180,7 +182,7 @@ class VanishedInstances:
             for head in vanished(await self.releases.list_heads(self.home), cache):
                 await self._purge(head, cache)
 
-        await retry_forever(purge_all, (KubeError, ReleaseFailed), report)
+        await retry_forever(purge_all, (KubeError, ReleaseFailed), report, self.rest)
 
     async def _purge(self, head: Head, cache: InstanceCache) -> None:
         if cache.get(head.name):  # it was created again meanwhile

@@ -19,6 +19,7 @@ from hookrunner.addons.status_conditions import make_status
 from hookrunner.addons.written_status import SHAPES
 from hookrunner.errors import Conflict, KubeError, NotFound
 from hookrunner.kube import refusals, writes
+from hookrunner.kube.back_off import BLIP
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.addon_status import OWN_CONDITIONS, InstanceFacts
@@ -78,6 +79,11 @@ class _Report:
         """It is about to be written; what is reported from now on is written later."""
         self.is_waiting, self.earliest, self.held_until = False, now + BATCH, 0.0
 
+    def hurry(self) -> None:
+        """What it could not be written for may be over."""
+        if self.failures:
+            self.earliest = 0.0
+
     def put_off(self, now: float) -> None:
         """It could not be written."""
         self.failures += 1
@@ -123,6 +129,14 @@ class StatusWriter:
                 await asyncio.gather(*map(self._try_write, due))
                 continue
             await self._changed.next(min((report.due for report in waiting), default=None))
+
+    async def retry_after_outages(self) -> None:
+        """Write at the end of an outage what could not be written in it, until cancelled."""
+        async for seconds in self._client.outage.ends():
+            if seconds >= BLIP:
+                for report in self._reports.values():
+                    report.hurry()
+                self._changed.notify()
 
     async def _try_write(self, report: _Report) -> None:
         """Write one status. A fault that it causes must not keep others from being written."""

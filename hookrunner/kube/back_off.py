@@ -4,6 +4,7 @@ that all its clients share. Times are seconds of one monotonic clock.
     outage = Outage()                  # one for each cluster: its clients report failures and answers
     await outage.turn(seconds)         # between two attempts of a watch
     await outage.sleep(seconds)        # between two attempts of anything else
+    await outage.rest(seconds)         # the same for what is expensive to try: a short outage changes nothing
     async for seconds in outage.ends(): ...
 
 A `BackOff` counts each kind of failure separately: the pauses that grew while the server refused connections do not
@@ -24,25 +25,32 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from http import HTTPStatus
 from typing import Self, TypeAlias
 
+from hookrunner import log
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind, Unreachable
 from hookrunner.waits import Notifier, Pauses
 from kubetypes.timers import TICK
+
+_log = log.get(__name__)
 
 _RETRIES = Pauses(1.0, 60.0)
 """Between two attempts of `retry_forever`."""
 
 
 async def retry_forever(
-    attempt: Callable[[], Awaitable[None]], errors: tuple[type[Exception], ...], report: Callable[[Exception], None]
+    attempt: Callable[[], Awaitable[None]],
+    errors: tuple[type[Exception], ...],
+    report: Callable[[Exception], None],
+    rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
     """Make attempts until one ends without one of these errors, however long that takes. `report` gets each of them;
-    the pause after it is a second at first, doubled with each failure in a row, up to a minute."""
+    the pause after it is a second at first, doubled with each failure in a row, up to a minute. With an outage's `rest`
+    the end of the outage ends the pause: otherwise it would last up to a minute longer for what is tried here."""
     for pause in _RETRIES:
         try:
             await attempt()
         except errors as error:
             report(error)
-            await asyncio.sleep(pause)
+            await rest(pause)
         else:
             return
 
@@ -147,7 +155,7 @@ _PROBES = Pauses(0.1, 1.0)
 _RELEASED, _AT_ONCE = 200.0, 20
 """Watches that may reconnect per second after an outage, and how many of them at once."""
 
-_BLIP = 3.0
+BLIP = 3.0
 """Seconds. A shorter outage may have been one bad connection among good ones, so it does not shorten the longer pause
 of a watch: perhaps its own connection is the one that always fails."""
 
@@ -162,6 +170,7 @@ class Outage:
         self.is_under_way = False
         self._began = 0.0
         self._began_at = 0.0
+        self._is_logged = False
         self._last_sign = float("-inf")
         self._lasted = 0.0
         self._ended = 0
@@ -171,11 +180,15 @@ class Outage:
         self._pace = TokenBucket.per_second(_RELEASED, _AT_ONCE)
         self._news = Notifier()
 
-    def note_failure(self) -> None:
-        """Note that a connection failed, or that no answer came."""
+    def note_failure(self, error: KubeError | None = None) -> None:
+        """Note that a connection failed, or that no answer came. Logged once, as soon as it is no single bad
+        connection."""
         if not self.is_under_way:
             self.is_under_way, self._began, self._began_at = True, _now(), time.time()
             self._probes, self._next_probe = 1, self._began + _PROBES.first
+        elif self.since and not self._is_logged:
+            self._is_logged = True
+            _log.warn("API server is unavailable", error=error)
 
     def note_answer(self, status: int) -> None:
         """Note an answer with this HTTP status, to any request."""
@@ -186,6 +199,7 @@ class Outage:
         else:
             self.is_under_way, self._lasted = False, _now() - self._began
             self._ended += 1
+            self._log_end()
         self._news.notify()
 
     def note_sign(self) -> None:
@@ -196,7 +210,7 @@ class Outage:
     def since(self) -> float:
         """For views: the epoch seconds since which nothing is heard of the server; 0 if that is not so, or may be one
         bad connection among good ones."""
-        is_long = self.is_under_way and _now() - self._began >= _BLIP
+        is_long = self.is_under_way and _now() - self._began >= BLIP
         return self._began_at if is_long and self._last_sign < self._began else 0.0
 
     async def sleep(self, seconds: float) -> None:
@@ -205,16 +219,26 @@ class Outage:
         while self._ended == ended and await self._wait_for_news(until):
             pass
 
+    async def rest(self, seconds: float) -> None:
+        """The same, but no end of a short outage counts (`BLIP`): where one request always fails, and others are
+        answered, each answer ends an outage, and it would be sent again without a pause."""
+        until = _now() + seconds
+        while (left := until - _now()) > 0:
+            ended = self._ended
+            await self.sleep(left)
+            if self._ended != ended and self._lasted >= BLIP:
+                return
+
     async def turn(self, seconds: float) -> None:
         """Wait before the next attempt of a watch: so many seconds, or in an outage for a turn in the line; in any case
-        no longer than until the end of an outage that lasted for a while (`_BLIP`)."""
+        no longer than until the end of an outage that lasted for a while (`BLIP`)."""
         ended, until = self._ended, _now() + seconds
         if not self.is_under_way:
             await self.sleep(seconds)
         elif await self._is_next_to_probe():
             return
         if self._ended != ended:
-            if self._lasted < min(seconds, _BLIP):
+            if self._lasted < min(seconds, BLIP):
                 await asyncio.sleep(until - _now())
             await self._pace.turn()
 
@@ -227,6 +251,11 @@ class Outage:
                 continue
             ended = self._ended
             yield _now() - self._began
+
+    def _log_end(self) -> None:
+        if self._is_logged:
+            self._is_logged = False
+            _log.info("API server is available again, retrying what has failed", seconds=round(self._lasted, 1))
 
     async def _is_next_to_probe(self) -> bool:
         """Wait in the line for the next probe; False if the outage ended meanwhile."""

@@ -214,8 +214,9 @@ class Client:
                 response = await self._request(call, connection, timeout)
             code = str(response.status)
         except (aiohttp.ClientError, OSError) as error:
-            self.outage.note_failure()
-            raise Unreachable(refusals.describe_unreachable(error, connection)) from error
+            unreachable = Unreachable(refusals.describe_unreachable(error, connection))
+            self.outage.note_failure(unreachable)
+            raise unreachable from error
         finally:
             host, seconds = URL(connection.server).authority, time.monotonic() - started
             self._meter.request_finished(call.method, template(call.path), host, code, seconds)

@@ -135,6 +135,7 @@ class Crds:
             existing = await writes.read(self._client, _ref(crd))
         except NotFound:
             await writes.create(self._client, ObjectRef(DEFINITION), crd, _OPTIONS)
+            _log.info("definition created", crd=crd["metadata"]["name"])
             await self._serve(crd)
         else:
             await self._update(existing, crd)
@@ -148,6 +149,7 @@ class Crds:
             if removed := _removed_versions(existing, crd):
                 update = await self._migrate_objects(existing, update, removed)
             await self._put(update)
+            _log.info("definition updated", crd=crd["metadata"]["name"])
         if update is not None or pending_reason(existing):
             await self._serve(crd)
 

@@ -136,7 +136,7 @@ async def test_lost_watches_are_all_named_and_keep_nothing_unready(
     bench: Bench, jq: Jq, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In an outage only a watch that is being resumed notices it at once; the others are silent."""
-    monkeypatch.setattr(back_off, "_BLIP", 0.0)
+    monkeypatch.setattr(back_off, "BLIP", 0.0)
     for name in ("a.sh", "b.sh"):
         bench.hook(name, {"kubernetes": [CONFIGMAPS]})
     bench.hook("c.sh", {"schedule": [{"crontab": "0 0 1 1 *"}]})

@@ -25,6 +25,7 @@ from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.instances.triggers.gate_world import InstanceGates
 from hookrunner.instances.triggers.requirement_watch import RequirementWatch
+from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.addon_status import AddonObstacle, ObjectReport
 from hookrunner.model.addons import FINALIZER, Addon, Instance
@@ -99,6 +100,7 @@ class Server:
 
     def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
+        self.outage = Outage()
         self.requests: list[str] = []
         self.statuses: list[tuple[str, str]] = []
 

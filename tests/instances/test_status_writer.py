@@ -11,6 +11,7 @@ import pytest
 
 from hookrunner.errors import Conflict, Denied, KubeError, NotFound, Unreachable
 from hookrunner.instances.status_writer import StatusWriter
+from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, HookCondition, Installed, InstanceFacts
 from hookrunner.model.addons import Addon, Instance
@@ -34,6 +35,7 @@ class Server:
     uid: str = "u-1"
     calls: list[ApiCall] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
+    outage: Outage = field(default_factory=Outage)
 
     async def send(self, call: ApiCall) -> bytes:
         self.calls.append(call)
@@ -144,6 +146,31 @@ async def test_unreachable_server_gets_the_latest_status_when_it_is_back(world: 
     await asyncio.sleep(60)
     assert world.server.phases[-1] == "Applying"
     assert len(world.server.calls) == 6
+
+
+async def test_status_is_written_at_the_end_of_an_outage(world: World) -> None:
+    server = world.server
+    server.error = Unreachable("refused")
+    async with running(world.writer.retry_after_outages()):
+        server.outage.note_failure()
+        await world.report(WAITING)
+        await asyncio.sleep(40)  # the next attempt is at 63
+        server.error = None
+        server.outage.note_answer(200)
+        await asyncio.sleep(1)
+    assert [round(at) for at in server.times] == [0, 1, 3, 7, 15, 31, 40]
+
+
+async def test_one_bad_connection_shortens_no_pause(world: World) -> None:
+    server = world.server
+    server.error = Unreachable("refused")
+    async with running(world.writer.retry_after_outages()):
+        await world.report(WAITING)
+        for _ in range(5):
+            server.outage.note_failure()
+            server.outage.note_answer(200)
+            await asyncio.sleep(1)
+    assert [round(at) for at in server.times] == [0, 1, 3]
 
 
 @pytest.mark.parametrize("error", [Conflict(409, "Conflict", "uid"), NotFound(404, "NotFound", "no")], ids=type)

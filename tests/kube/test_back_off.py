@@ -1,13 +1,17 @@
 """Outages, pauses between attempts, and rate limits: in virtual time, without a server. Level: pure."""
 
 import asyncio
+import io
+import json
+import sys
 import time
 from contextlib import aclosing
 from itertools import pairwise
 
 import pytest
 
-from hookrunner.errors import KubeError
+from hookrunner import log
+from hookrunner.errors import KubeError, Unreachable
 from hookrunner.kube.back_off import Outage, TokenBucket, retry_forever
 from tests.tables import each
 
@@ -148,6 +152,54 @@ async def test_an_attempt_is_repeated_with_growing_pauses_until_one_is_done() ->
     await retry_forever(attempt, (KubeError,), reported.append)
     assert times == [0, 1, 3, 7, 15, 31, 63, 123, 183]
     assert [str(error) for error in reported] == [f"attempt {number}" for number in range(1, 9)]
+
+
+async def test_the_end_of_an_outage_ends_the_pause_between_attempts() -> None:
+    """Definitions of addons waited up to a minute more, and with them all instances."""
+    outage, times = Outage(), list[float]()
+
+    async def attempt() -> None:
+        times.append(now())
+        if outage.is_under_way:
+            raise Unreachable("connection refused")
+
+    outage.note_failure()
+    asyncio.get_running_loop().call_later(40, outage.note_answer, 200)
+    await retry_forever(attempt, (KubeError,), lambda error: None, outage.rest)
+    assert times == [0, 1, 3, 7, 15, 31, 40]
+
+
+async def test_answers_to_others_shorten_no_pause_of_a_request_that_always_fails() -> None:
+    outage, times = Outage(), list[float]()
+
+    async def attempt() -> None:
+        times.append(now())
+        if len(times) < 5:
+            outage.note_failure()
+            asyncio.get_running_loop().call_later(0.1, outage.note_answer, 200)
+            raise Unreachable("connection reset")
+
+    await retry_forever(attempt, (KubeError,), lambda error: None, outage.rest)
+    assert times == [0, 1, 3, 7, 15]
+
+
+async def test_an_outage_is_logged_once_and_so_is_its_end() -> None:
+    outage = Outage()
+    log.configure("json", "info", logged := io.StringIO())
+    for _ in range(5):
+        outage.note_failure(Unreachable("connection refused"))
+        await asyncio.sleep(2)
+    outage.note_answer(503)
+    outage.note_answer(200)
+    outage.note_failure(Unreachable("one bad connection"))
+    outage.note_answer(200)
+    log.configure("text", "info", sys.__stderr__ or sys.stderr)
+    records = [json.loads(line) for line in logged.getvalue().splitlines()]
+    assert [(record["level"], record["msg"]) for record in records] == [
+        ("warn", "API server is unavailable"),
+        ("info", "API server is available again, retrying what has failed"),
+    ]
+    assert (records[0]["error"], records[1]["seconds"]) == ("connection refused", 10.0)
 
 
 async def test_an_error_that_is_not_named_ends_the_attempts() -> None:

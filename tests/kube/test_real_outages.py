@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, aclosing, suppress
 
 import pytest
 
-from hookrunner.errors import ApiError
+from hookrunner.errors import ApiError, KubeError
 from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
@@ -38,9 +38,9 @@ class Recorded(Outage):
         self.pauses: list[float] = []
         self.failures = 0
 
-    def note_failure(self) -> None:
+    def note_failure(self, error: KubeError | None = None) -> None:
         self.failures += 1
-        super().note_failure()
+        super().note_failure(error)
 
     async def turn(self, seconds: float) -> None:
         if not self.is_under_way:
