@@ -106,7 +106,8 @@ class Operator:
     async def has_run(self, hook: str, times: int = 1) -> list[list[Any]]:
         """Wait until a hook has been started so many times."""
         return await until(
-            lambda: runs if len(runs := self.runs(hook)) >= times else [], f"{times} runs of {hook}\n{self.story()}"
+            lambda: runs if len(runs := self.runs(hook)) >= times else [],
+            lambda: f"{times} runs of {hook}\n{self.story()}",
         )
 
     async def hears(self, hook: str, count: int) -> list[tuple[str, str]]:
@@ -194,7 +195,7 @@ class Operator:
         """Wait for its end; the exit code."""
         process = self._process
         assert process is not None
-        await until(lambda: process.poll() is not None, f"the end of the program\n{self.story()}")
+        await until(lambda: process.poll() is not None, lambda: f"the end of the program\n{self.story()}")
         return int(process.wait())
 
     async def stop(self, number: int = SIGTERM) -> int:

@@ -21,15 +21,16 @@ def _pauses(within: float) -> Iterator[float]:
         waited += pause
 
 
-async def until(reached: Callable[[], T], what: str, within: float = PATIENCE) -> T:
-    """The first true result of `reached()`, asked for again and again. Raises TimeoutError naming `what`.
+async def until(reached: Callable[[], T], what: str | Callable[[], str], within: float = PATIENCE) -> T:
+    """The first true result of `reached()`, asked for again and again. Raises TimeoutError naming `what`: a function
+    if it has more to say, such as the end of a log, which is of no use as it was before the wait.
 
     Patience is the sum of all pauses: while the machine stands still, or is slow, none of it is lost."""
     for pause in _pauses(within):
         if result := reached():
             return result
         await asyncio.sleep(pause)
-    raise TimeoutError(f"waited {within:g} s for: {what}")
+    raise TimeoutError(f"waited {within:g} s for: {what if isinstance(what, str) else what()}")
 
 
 async def until_is(get: Callable[[], Awaitable[object]], wanted: object, what: str) -> None:

@@ -100,7 +100,7 @@ async def asked(site: Site, start: Start, script: str, *flags: str) -> AsyncIter
 
 async def is_asked(site: Site, program: Operator) -> None:
     """Wait until the API server asks this operator about operations in the namespace."""
-    await until(lambda: _asks(site, program), f"the API server asks\n{program.story()}")
+    await until(lambda: _asks(site, program), lambda: f"the API server asks\n{program.story()}")
 
 
 def _asks(site: Site, program: Operator) -> bool:

@@ -84,7 +84,7 @@ class Pod:
 
     async def ended(self) -> int:
         """Wait for its end; the exit code."""
-        await until(lambda: self._process.poll() is not None, f"the end of the container\n{self.story()}")
+        await until(lambda: self._process.poll() is not None, lambda: f"the end of the container\n{self.story()}")
         return self._process.wait()
 
     def kill(self) -> None:

@@ -47,7 +47,9 @@ async def test_modules_and_addons_are_installed(
     write_files(tmp_path, MODULES)
     container = Container(built_image, environ=ADDONS, mounts={"/modules": tmp_path / "modules"})
     pod = start(on_free_ports(in_cluster(container, own_cluster, "default", tmp_path)))
-    await until(lambda: own_cluster.request("GET", MAP).status == HTTPStatus.OK, f"the module's object {pod.story()}")
+    await until(
+        lambda: own_cluster.request("GET", MAP).status == HTTPStatus.OK, lambda: f"the module's object {pod.story()}"
+    )
     await until(lambda: own_cluster.request("GET", INSTANCES).status == HTTPStatus.OK, "the addon's kind")
     own_cluster.create(INSTANCES, yaml.safe_load((ROOT / "addons/metrics-server/example.yaml").read_text()))
     await until(lambda: own_cluster.request("GET", DEPLOYMENT).status == HTTPStatus.OK, "the addon's Deployment")

@@ -64,7 +64,7 @@ class PageWorld:
 
     async def run(self, name: str, workload: str) -> PodProcess:
         """Start a workload's container as soon as the scheduler has put its Pod on a Node."""
-        await until(lambda: self.nodes_of(workload), f"a Pod of {workload} is placed\n{self.story()}")
+        await until(lambda: self.nodes_of(workload), lambda: f"a Pod of {workload} is placed\n{self.story()}")
         ca, root = read_kubeconfig(self.proxy.kubeconfig).ca, self.directory / f"p{len(self.pods)}"
         pod = self.pods[name] = PodProcess(self.cluster, workload, ca, root)
         pod.start()

@@ -94,7 +94,7 @@ class PodProcess:
         """Wait for its end; the exit code."""
         process = self._process
         assert process is not None
-        await until(lambda: process.poll() is not None, f"the end of {self.workload}\n{self.story()}")
+        await until(lambda: process.poll() is not None, lambda: f"the end of {self.workload}\n{self.story()}")
         return int(process.wait())
 
     def kill(self) -> None:

@@ -159,7 +159,7 @@ class World:
         """Wait until so many runs hold these words."""
         return await until(
             lambda: found if len(found := self.history(words)) >= times else [],
-            f"{times} runs with {words!r} in {self.history()}\n{self.operator.story()}",
+            lambda: f"{times} runs with {words!r} in {self.history()}\n{self.operator.story()}",
         )
 
     async def debug(self, path: str, form: dict[str, str] | None = None) -> str:
