@@ -44,13 +44,16 @@ class PageWorld:
         for step in steps(PAGE):
             if isinstance(step, File):
                 step.write(self.directory)
-        values = yaml.safe_load((self.directory / "bootstrap.yaml").read_text())
+        files = [self.directory / name for name in ("bootstrap.yaml", "cloud.yaml")]
+        values, cloud = (yaml.safe_load(file.read_text()) for file in files)
+        section = yaml.safe_load(cloud["data"]["cloudControllerManager"])
         host, port = self.proxy.url.removeprefix("https://").split(":")
-        deploy = values["modules"]["config"]["cloudControllerManager"]["deploy"]
-        for settings, own_port in ((values, self.port), (deploy, free_port())):
+        for settings, own_port in ((values, self.port), (section["deploy"], free_port())):
             assert set(settings["kubernetesEndpoint"]) == {"host", "port"}
             settings |= {"kubernetesEndpoint": {"host": host, "port": int(port)}, "port": own_port}
-        (self.directory / "bootstrap.yaml").write_text(yaml.safe_dump(values))
+        cloud["data"]["cloudControllerManager"] = yaml.safe_dump(section)
+        for file, document in zip(files, (values, cloud), strict=True):
+            file.write_text(yaml.safe_dump(document))
 
     async def follow(self, section: str) -> None:
         """Type the commands of a section; each shows, at once or a moment later, what the page says."""

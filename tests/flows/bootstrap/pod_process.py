@@ -26,8 +26,9 @@ from tests.controlplane.tools import find_tool
 from tests.flows.waiting import until
 
 ROOT = Path(__file__).parents[3]
-IMAGE = {"addons": ROOT / "addons", "modules": ROOT / "modules", "providers": ROOT / "providers"}
-"""Directories of the image; docs/bootstrap.md adds the modules to it."""
+MODULE = "modules/060-cloud-controller-manager"
+IMAGE = {name: ROOT / name for name in ("addons", MODULE, "providers")}
+"""Directories of the image; docs/bootstrap.md adds the module to it."""
 SETTINGS = dict(
     entry.split("=", 1)
     for line in re.findall(r"^ENV (.*)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
@@ -130,6 +131,7 @@ class PodProcess:
         """The image's directories, and what is mounted."""
         self.root.mkdir()
         for name, source in IMAGE.items():
+            (self.root / name).parent.mkdir(exist_ok=True)
             (self.root / name).symlink_to(source)
         for name in ("hooks", "global-hooks", "tmp"):
             (self.root / name).mkdir()

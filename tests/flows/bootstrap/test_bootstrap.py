@@ -22,7 +22,7 @@ from tests.fakes.chart import CHART
 from tests.faults.proxy import Proxy
 from tests.flows.bootstrap.fresh_cluster import NETWORK, UNINITIALIZED, fresh_cluster, node
 from tests.flows.bootstrap.page_world import PageWorld
-from tests.flows.bootstrap.pod_process import PodProcess
+from tests.flows.bootstrap.pod_process import ROOT, PodProcess
 from tests.flows.operator import oops
 from tests.flows.waiting import until
 
@@ -49,6 +49,7 @@ async def there(launcher: tuple[str, ...], whole_cluster: OwnCluster, tmp_path: 
     shutil.copytree(CHART, chart := tmp_path / "charts" / "hookrunner")
     # The test bed's API server does not know its own version.
     (chart / "Chart.yaml").write_text((chart / "Chart.yaml").read_text().replace("kubeVersion", "#"))
+    (tmp_path / "modules").symlink_to(ROOT / "modules")
     async with Proxy(whole_cluster.access, tmp_path) as proxy:
         world = PageWorld(whole_cluster, proxy, tmp_path)
         yield world
@@ -61,6 +62,7 @@ async def there(launcher: tuple[str, ...], whole_cluster: OwnCluster, tmp_path: 
 async def test_a_cluster_comes_up_from_nothing(there: PageWorld, interrupted: bool) -> None:
     there.cluster.create(NODES, node("control-plane-1", control_plane=True))
     there.write_files()
+    await there.follow("Prepare")
     await there.follow("Install")
     hookrunner = await there.run("deployment/hookrunner", HOOKRUNNER)
     job = await run_job(there)
@@ -89,6 +91,7 @@ async def test_a_cluster_comes_up_from_nothing(there: PageWorld, interrupted: bo
     }
     assert [await pod.end() for pod in (hookrunner, manager)] == [0, 0]
     assert [oops(pod.records()) for pod in (hookrunner, manager)] == [[], []]
+    assert [record for record in hookrunner.records() if "forbidden" in str(record)] == []
     assert there.unfollowed() == set()
 
 
