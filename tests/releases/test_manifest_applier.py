@@ -266,6 +266,25 @@ async def test_an_object_that_is_being_deleted_is_not_written(applier: ManifestA
         await applier.apply([config_map(data={"k": "new"})], RELEASE, by_id(held), OPTIONS)
 
 
+async def test_nothing_is_written_into_a_namespace_that_is_being_deleted(
+    applier: ManifestApplier, client: Client
+) -> None:
+    """The error names it; what is elsewhere is written, and the next attempt succeeds in its successor."""
+    spaces, space = "/api/v1/namespaces", {"metadata": {"name": "dying"}}
+    held = {"metadata": {"name": "held", "finalizers": ["x.io/held"]}}
+    inside = config_map("b") | {"metadata": {"name": "b", "namespace": "dying"}}
+    await client.send(ApiCall("POST", spaces, body=space))
+    await client.send(ApiCall("POST", f"{spaces}/dying/configmaps", body=held))
+    await client.send(ApiCall("DELETE", f"{spaces}/dying"))
+    with pytest.raises(ReleaseFailed, match=r"1 of 2 objects(?s:.*)dying because it is being terminated"):
+        await applier.apply([config_map(), inside], RELEASE, {}, OPTIONS)
+    freed = {"metadata": {"finalizers": None}}
+    call = ApiCall("PATCH", f"{spaces}/dying/configmaps/held", body=freed, content_type="application/merge-patch+json")
+    await client.send(call)
+    await client.send(ApiCall("POST", spaces, body=space))
+    assert (await applier.apply([config_map(), inside], RELEASE, {}, OPTIONS)).created == 1
+
+
 async def test_duplicate_object_is_written_as_the_last_one(applier: ManifestApplier, client: Client) -> None:
     await applier.apply([config_map(), config_map(data={"k": "last"})], RELEASE, {}, OPTIONS)
     assert await data_of(client) == {"k": "last"}
