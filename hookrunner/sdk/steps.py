@@ -4,12 +4,11 @@ key only the last one is made. What comes of a call goes to the task."""
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from .answers import After, Deny, HookFailed, pointer_of
+from .answers import Deny, HookFailed, pointer_of
 from .subjects import Event, Review
 from .tasks import Handler, Task
 
@@ -18,8 +17,6 @@ Context = Mapping[str, JSON]
 Calls = Iterator[tuple[Hashable, Callable[[], JSON]]]
 Step = Callable[[Task, int, Context], Calls]
 """The number of the context in its run is for keys."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
-"""Seconds before objects that have failed are tried again."""
 
 
 def group_key(group: str) -> str:
@@ -47,53 +44,15 @@ def for_events(handler: Handler) -> Step:
 
 
 def for_objects(handler: Handler) -> Step:
-    """A call for each object, however often it has changed. Of the objects that there are at first, which are all in
-    one run, one that fails holds up no other."""
-    first_run = _ManyObjects()
+    """A call for each object, however often it has changed."""
 
     def step(task: Task, number: int, context: Context) -> Calls:
-        events = list(_events(context))
-        for event in events:
+        for event in _events(context):
             key = event.binding, event.namespace, event.name
             obj = None if event.type == "Deleted" else event.object
-            call = partial(handler.call, task, context, obj, obj, event)
-            yield key, partial(first_run.attempt, task, event, call) if len(events) > 1 else call
-        if len(events) > 1:
-            yield first_run, partial(first_run.conclude, len(events))
+            yield key, partial(handler.call, task, context, obj, obj, event)
 
     return step
-
-
-class _ManyObjects:
-    """Calls for many objects in one run. If some fail, the run is good with what the others ask for, and is repeated;
-    if all do, it fails with the first error."""
-
-    def __init__(self) -> None:
-        self._errors: list[Exception] = []
-        self._rounds = 0
-
-    def attempt(self, task: Task, event: Event, call: Callable[[], JSON]) -> JSON:
-        """Make one call. If it fails, nothing of what it has asked for so far is done."""
-        before = [len(part) for part in task.collected]
-        try:
-            return call()
-        except Exception as error:
-            for part, size in zip(task.collected, before):  # noqa: B905  # Python 3.9
-                del part[size:]
-            self._errors.append(error)
-            if not isinstance(error, HookFailed):
-                sys.excepthook(*sys.exc_info())
-            where = {"namespace": event.namespace, "object": event.name}
-            task.log.error("object not reconciled", **where, error=f"{type(error).__name__}: {error}")
-            return None
-
-    def conclude(self, count: int) -> After | None:
-        """When to repeat it, None if nothing failed. Raises the first error if all did."""
-        errors, self._errors = self._errors, []
-        self._rounds = self._rounds + 1 if errors else 0
-        if len(errors) == count:
-            raise errors[0]
-        return After(seconds=min(_FIRST_PAUSE * 2 ** (self._rounds - 1), _LONGEST_PAUSE)) if errors else None
 
 
 def _events(context: Context) -> Iterator[Event]:

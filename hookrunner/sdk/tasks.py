@@ -64,12 +64,6 @@ class Task:
         elif result is not None:
             raise TypeError(f"a function of the hook returned a {type(result).__name__}; {_RESULTS}")
 
-    @property
-    def collected(self) -> tuple[list[Any], ...]:
-        """What functions have asked for so far, by kinds."""
-        operations = (self.cluster.operations, self.metrics.operations, self.conditions.reports)
-        return (*operations, self.values.patch, self.config_values.patch)
-
     def answer(self) -> dict[str, JSON]:
         """The Answer, of which empty parts are left out."""
         parts = {

@@ -100,46 +100,6 @@ def test_a_reconciler_has_a_run_for_each_object_at_the_start_where_that_can_be(
 def leave(obj: Any) -> None: ...
 
 
-@pytest.mark.parametrize("error", [HookFailed("no luck"), ValueError("no luck")])
-def test_of_many_objects_one_that_fails_holds_up_no_other(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
-    hook, bad = Hook(), {"b"}
-
-    @hook.reconcile("v1/Pod")
-    def look(pod: dict[str, Any], cluster: Cluster) -> None:
-        cluster.delete(pod)
-        if pod["metadata"]["name"] in bad:
-            raise error
-
-    def answer(names: str) -> Any:
-        return run(hook, "look", event="Synchronization", objects=[pod(name) for name in names])
-
-    first = answer("abc")
-    assert [operation["name"] for operation in first["operations"]] == ["a", "c"]
-    printed = capsys.readouterr()
-    assert ("Traceback" in printed.err) == isinstance(error, ValueError)
-    assert json.loads(printed.out) == {
-        "level": "error",
-        "msg": "object not reconciled",
-        "namespace": "n",
-        "object": "b",
-        "error": f"{type(error).__name__}: no luck",
-    }
-    assert [first["runAgainAfterSeconds"], answer("ab")["runAgainAfterSeconds"]] == [5, 10]
-    with pytest.raises(type(error), match="no luck"):
-        answer("b")
-    bad |= {"a", "c"}
-    with pytest.raises(type(error), match="no luck"):
-        answer("abc")
-    bad.clear()
-    assert "runAgainAfterSeconds" not in answer("abc")
-    bad.add("b")
-    assert answer("abc")["runAgainAfterSeconds"] == 5
-
-
-def pod(name: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "n"}}
-
-
 def test_an_object_that_does_not_exist_any_more_is_none() -> None:
     hook, seen = Hook(), list[tuple[Any, str, str]]()
 
