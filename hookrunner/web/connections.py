@@ -42,9 +42,8 @@ class Connections(http_connections.HttpServer):
         response.headers["Server"] = "hookrunner"
         if not request.content.is_eof():
             response.force_close()  # the rest of the body cannot be distinguished from the next request's head
-        is_short = isinstance(response, web.Response) and isinstance(response.body, bytes)  # waits for no client
         try:
-            async with asyncio.timeout(None if is_short else self._limits.taking):
+            async with asyncio.timeout(self._limits.taking):
                 await response.prepare(request)
                 await response.write_eof()
         except (TimeoutError, ConnectionError) as error:

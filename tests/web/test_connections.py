@@ -112,15 +112,16 @@ async def test_idle_connection_is_closed_eventually() -> None:
         assert await reader.read() == b""
 
 
-async def test_unread_answer_is_abandoned() -> None:
-    reviewer = ScriptedReviewer(Verdict(False, "x" * 16_000_000))
+@pytest.mark.parametrize(("size", "count"), [(16_000_000, 1), (50_000, 300)], ids=["large", "many"])
+async def test_unread_answer_is_abandoned(size: int, count: int) -> None:
+    reviewer = ScriptedReviewer(Verdict(False, "x" * size))
     async with served(reviewer, Setup(limits=HASTY)) as server, asyncio.timeout(PATIENCE):
         before, tasks = descriptors(), len(asyncio.all_tasks())
         async with connected(server) as (_, writer):
             reading = writer.transport
             assert isinstance(reading, asyncio.Transport)
             reading.pause_reading()
-            writer.write(WHOLE)
+            writer.write(WHOLE * count)
             await quiet(before + 1, tasks)
 
 
