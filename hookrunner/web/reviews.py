@@ -15,7 +15,6 @@ admission reviews, 30 s to conversions, where nothing can be set. When that time
 import asyncio
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
-from functools import lru_cache
 from typing import TypeAlias
 
 from aiohttp import web
@@ -184,7 +183,6 @@ class Reviews:
         self._metrics.webhook_seconds.observe(asyncio.get_running_loop().time() - began, kind, label, "total")
 
 
-@lru_cache(maxsize=64)  # API servers ask with a few timeouts, again and again
 def allowance(timeout: str, default: float) -> float:
     """Seconds that a review may take: the query's Go duration less the margin; nonsense there is the default."""
     try:
