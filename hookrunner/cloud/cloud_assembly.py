@@ -97,7 +97,7 @@ class Cloud:
             background.keep("cloud leader", lead, ends=True),
             background.keep("cloud provider", self._provider.run),
             background.keep("cloud events", self._events.write),
-            background.keep("cloud rights", self._report_lacked),
+            background.keep("cloud rights", self._report_missing_rights),
             background.keep("cloud nodes", self._nodes.follow),
         ]
         if SERVICE in self._settings.cloud.loops:
@@ -125,7 +125,7 @@ class Cloud:
         for task in self._tasks:
             task.cancel()
 
-    async def _report_lacked(self) -> None:
+    async def _report_missing_rights(self) -> None:
         """Events about the lease, which is the one object that a manager has."""
         election, source = self._settings.leader_election, self._events.source(LEADER_SOURCE)
         about = ObjectReference("coordination.k8s.io/v1", "Lease", election.namespace, election.name)

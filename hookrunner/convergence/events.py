@@ -118,14 +118,14 @@ class EventWriter:
         """Write Events until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.write())
-            group.create_task(self._publish_lacked())
+            group.create_task(self._publish_missing_rights())
             while True:
                 for notice in await self._notices.next_batch():
                     self._record(notice)
                 for subject in self._notices.ended:
                     self._notices.forget(subject)
 
-    async def _publish_lacked(self) -> None:
+    async def _publish_missing_rights(self) -> None:
         async with aclosing(self._lacked.changes()) as messages:
             async for message in messages:
                 if message:

@@ -260,7 +260,7 @@ class Task:
 
     `due` is the time before which it does not run, `delay` the pause that led to it; from `early_from` on, an event of
     its object may bring `due` forward. With `passable` tasks of other lanes need not wait for it meanwhile.
-    `is_rate_limited` says that it waits for its hook's rate limit, `is_repetition` that its hook has asked for it, at
+    `is_rate_limited` means that it waits for its hook's rate limit, `is_repetition` that its hook has asked for it, at
     `due`. `waits_for` is what it misses: a snapshot, or values. `previous_attempt` are the object operations of the
     attempt before; `progress` is what the hook reports of the present one; `lanes` are those that its queue's rules
     give it.
