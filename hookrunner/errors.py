@@ -28,6 +28,7 @@
     │   ├── RunBlocked          … before something that it depends on changes; time alone does not help
     │   └── RunPostponed        … but what it waits for may come by itself: it is tried again
     ├── ReleaseFailed           a release could not be installed, upgraded, rolled back or removed
+    │   └── ObjectsDeleted      … for nothing else than that others have deleted what it waited for
     ├── PackageError            a package of an addon cannot be fetched, read or verified; or no version fits
     ├── RegistrationFailed      the API server could not be told whom to ask, or to ask no more
     └── KubeError               the Kubernetes API did not do what was asked
@@ -240,6 +241,15 @@ class ReleaseFailed(HookrunnerError):
         self.brief = brief
         self.invalid = tuple(invalid)
         self.lacks_rights = lacks_rights
+        super().__init__(message)
+
+
+class ObjectsDeleted(ReleaseFailed):
+    """Nothing else was wrong than objects that others have deleted: `deleted`, each as namespace ("" for cluster-scoped
+    kinds), kind and name."""
+
+    def __init__(self, message: str, deleted: Sequence[tuple[str, str, str]]) -> None:
+        self.deleted = frozenset(deleted)
         super().__init__(message)
 
 

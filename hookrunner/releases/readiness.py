@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from hookrunner import log
-from hookrunner.errors import ReleaseFailed
+from hookrunner.errors import ObjectsDeleted, ReleaseFailed
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.informer import Added, Deleted, Informer, Modified
 from hookrunner.kube.watch import Watches
@@ -22,13 +22,16 @@ from hookrunner.model.events import Report, WatchLost
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.model.status import some
 from hookrunner.releases.health.object_health import has_rule
-from hookrunner.releases.health.object_status import CURRENT, NOT_FOUND, ObjectHealth, failed, unknown
+from hookrunner.releases.health.object_status import CURRENT, ObjectHealth, failed, unknown
 from hookrunner.releases.kstatus import verdict
 from hookrunner.releases.manifest_objects import MANAGED
 from kubetypes.json_values import JSON
 
 _LOG_AFTER = 30.0
 """Seconds after which the log names the objects that are not ready."""
+
+_DELETED = "Deleted"
+"""The reason of an object that others have deleted."""
 
 _log = log.get(__name__)
 
@@ -49,9 +52,9 @@ class Readiness:
         `namespace` is for those that name none.
 
         Raises ReleaseFailed, naming each object that is not ready and why, after `timeout` seconds or as soon as one
-        has failed; KubeError if the kinds cannot be resolved.
+        has failed, ObjectsDeleted if nothing else is wrong than that; KubeError if the kinds cannot be resolved.
         """
-        await self.wait_until([obj for obj in objects if has_rule(obj)], namespace, timeout, _is_ready)
+        await self.wait_until([obj for obj in objects if has_rule(obj)], namespace, timeout, has(verdict))
 
     async def wait_until(self, objects: Iterable[JSON], namespace: str, timeout: float, rule: Rule) -> None:
         """Wait until `rule` finds each object ready. Raises as `wait_ready` does."""
@@ -118,11 +121,15 @@ class _Awaited:
             match fact:
                 case Added(seen) | Modified(seen) if seen.key in self._found:
                     self._found[seen.key] = self._rule(seen.obj)
-                case Deleted(key) if key in self._found:
+                case Deleted(key) if key in self._found and not self._has_ended(key):
                     self._found[key] = self._rule(None)
                 case WatchLost(reason):
                     for key, _ in self.not_ready():
                         self._found[key] = unknown(f"cannot be watched: {reason}")
+
+    def _has_ended(self, key: ObjectKey) -> bool:
+        """Is it a Job that is complete, and so may be deleted by its `ttlSecondsAfterFinished`?"""
+        return key.kind == "Job" and self._found[key] == CURRENT
 
 
 async def _wait_for_results(tasks: list[asyncio.Task[None]], awaited: list[_Awaited], timeout: float) -> None:
@@ -148,8 +155,11 @@ def _check(awaited: list[_Awaited], timeout: float) -> None:
     left = [pair for watched in awaited for pair in watched.not_ready()]
     hopeless = [pair for pair in left if pair[1].has_failed]
     late = "" if hopeless else f" (waited {timeout:g} s)"
+    message = some([f"{key} {health}" for key, health in hopeless or left], "; ") + late
+    if hopeless and all(health.reason == _DELETED for _, health in hopeless):
+        raise ObjectsDeleted(message, [key for key, _ in hopeless])
     if left:
-        raise ReleaseFailed(some([f"{key} {health}" for key, health in hopeless or left], "; ") + late)
+        raise ReleaseFailed(message)
 
 
 def _selection(api_version: str, kind: str, namespace: str, objects: list[JSON]) -> Selection:
@@ -157,10 +167,6 @@ def _selection(api_version: str, kind: str, namespace: str, objects: list[JSON])
     if len(objects) == 1:
         return Selection(api_version, kind, namespace, fields=f"metadata.name={objects[0]['metadata']['name']}")
     return Selection(api_version, kind, namespace, MANAGED)
-
-
-def _is_ready(obj: JSON) -> ObjectHealth:
-    return NOT_FOUND if obj is None else verdict(obj)
 
 
 def is_gone(obj: JSON) -> ObjectHealth:
@@ -174,4 +180,4 @@ def is_gone(obj: JSON) -> ObjectHealth:
 
 def has(rule: Rule) -> Rule:
     """The same rule, but an object that is deleted meanwhile has failed."""
-    return lambda obj: failed("Deleted", "was deleted while it was awaited") if obj is None else rule(obj)
+    return lambda obj: failed(_DELETED, "was deleted while it was awaited") if obj is None else rule(obj)

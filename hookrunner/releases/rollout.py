@@ -13,7 +13,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
+from hookrunner import log
+from hookrunner.errors import ObjectsDeleted, ReleaseFailed
 from hookrunner.model.releases import DesiredRelease, Head, HelmHook, ReleaseOptions
+from hookrunner.model.status import some
 from hookrunner.releases.helm_hooks import HelmHookRun, HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
@@ -33,6 +36,8 @@ from hookrunner.releases.records.record import (
 )
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+
+_log = log.get(__name__)
 
 _VERBS = {RevisionStatus.PENDING_INSTALL: "install", RevisionStatus.PENDING_ROLLBACK: "rollback"}
 _FAILED = " failed: "
@@ -206,8 +211,25 @@ class ReleaseRollout:
         gone = await self.tools.applier.remove(before.keys() - desired, identity, desired, self.options)
         self.written += len(gone)
         if self.options.wait:
-            await self.tools.readiness.wait_ready(objects, identity.namespace, self.options.timeout)
+            await self._wait_ready(objects, identity)
         await self._run(hooks, f"post-{verb}")
+
+    async def _wait_ready(self, objects: Sequence[JSON], identity: ReleaseId) -> None:
+        """Wait until all are ready. What others delete meanwhile is written again, each object once: whoever deletes it
+        a second time means it."""
+        clock, desired = asyncio.get_running_loop().time, {object_id(obj, identity): obj for obj in objects}
+        deadline, spared = clock() + self.options.timeout, set(desired)
+        while True:
+            try:
+                return await self.tools.readiness.wait_ready(objects, identity.namespace, deadline - clock())
+            except ObjectsDeleted as error:
+                deleted = {one for one in spared if _keys_of(one) & error.deleted}
+                if not deleted:
+                    raise ReleaseFailed(str(error)) from error
+                _log.warn("objects were deleted during the rollout", objects=some([*map(str, deleted)]))
+                spared -= deleted
+                counts = await self.tools.applier.apply(objects, identity, desired, self.options, deleted)
+                self.written += counts.written
 
     def ended(self, error: str = "") -> ReleaseRecord:
         """The revision's record after the rollout, with the error if it failed."""
@@ -227,6 +249,11 @@ class ReleaseRollout:
         async with aclosing(self.tools.hooks.run(hooks, event, identity, self.options.timeout)) as runs:
             async for run in runs:
                 self.runs.append(run)
+
+
+def _keys_of(target: ObjectId) -> set[tuple[str, str, str]]:
+    """What an `ObjectKey` of it may be: its namespace counts only for kinds that have namespaces."""
+    return {(target.namespace, target.kind, target.name), ("", target.kind, target.name)}
 
 
 async def repair(tools: RolloutTools, record: ReleaseRecord, objects: Sequence[JSON], options: ReleaseOptions) -> int:

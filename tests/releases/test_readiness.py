@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from hookrunner import log
-from hookrunner.errors import ReleaseFailed
+from hookrunner.errors import ObjectsDeleted, ReleaseFailed
 from hookrunner.kube.client import Client
 from kubesandbox.sandbox import Sandbox
 from tests.fakes.objects import definition
@@ -52,10 +52,9 @@ async def test_objects_not_ready_in_time_are_named_with_the_reason(world: World)
         await world.apply(obj)
     await world.status(CLAIMS[0], phase="Bound")
     with pytest.raises(ReleaseFailed) as failure:
-        await world.readiness.wait_ready([*CLAIMS, POD, made("Pod", "gone")], "default", 30)
+        await world.readiness.wait_ready([*CLAIMS, POD], "default", 30)
     assert sorted(str(failure.value).removesuffix(" (waited 30 s)").split("; ")) == [
         "default/PersistentVolumeClaim/b is Pending, not Bound",
-        "default/Pod/gone does not exist",
         "default/Pod/p is Pending",
     ]
 
@@ -68,6 +67,29 @@ async def test_failed_object_ends_the_wait(world: World) -> None:
     with pytest.raises(ReleaseFailed, match=r"^default/Pod/p the Pod failed: Evicted$"):
         await world.readiness.wait_ready([*CLAIMS, POD], "default", 1000)
     assert asyncio.get_running_loop().time() - began < 5
+
+
+async def test_object_that_is_not_there_ends_the_wait(world: World) -> None:
+    await world.apply(POD)
+    with pytest.raises(ObjectsDeleted, match=r"^default/Pod/gone was deleted while it was awaited$") as failure:
+        await world.readiness.wait_ready([POD, made("Pod", "gone")], "default", 1000)
+    assert failure.value.deleted == {("default", "Pod", "gone")}
+
+
+async def test_a_job_that_has_ended_may_go(world: World) -> None:
+    job = made("Job", "j", "batch/v1", spec={"template": {"spec": POD["spec"] | {"restartPolicy": "Never"}}})
+    for obj in (job, POD):
+        await world.apply(obj)
+    await world.status(
+        job, conditions=[condition("Complete")], startTime="2026-01-01T00:00:00Z", completionTime="2026-01-01T00:00:01Z"
+    )
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(world.readiness.wait_ready([job, POD], "default", 1000))
+        await asyncio.sleep(5)
+        await world.delete(job)
+        await asyncio.sleep(5)
+        assert not waiting.done()
+        await world.status(POD, phase="Running", conditions=[condition("Ready")])
 
 
 async def test_refused_watch_is_the_reason_why_nothing_is_ready(world: World) -> None:

@@ -1,6 +1,8 @@
 """Failures, interruptions, and what other clients left: they are recorded and corrected. Level: sandbox."""
 
+import asyncio
 import re
+from collections.abc import Awaitable
 from typing import Any
 
 import pytest
@@ -17,6 +19,12 @@ from tests.releases.world import World, started
 
 A, B, C = configmap("a", x="1"), configmap("b", x="1"), configmap("c", x="1")
 FIRST = "/api/v1/namespaces/default/secrets/sh.helm.release.v1.demo.v1"
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p"},
+    "spec": {"containers": [{"name": "c", "image": "i"}]},
+}
 BAD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bad"}, "data": 3}
 
 
@@ -205,3 +213,25 @@ async def test_record_without_labels_and_content_should_be_deleted(client: Clien
 async def patched(client: Client, body: dict[str, Any]) -> None:
     """Another client changes the first record."""
     await client.send(ApiCall("PATCH", FIRST, {}, body, "application/merge-patch+json"))
+
+
+@pytest.mark.looptime
+async def test_object_that_is_deleted_while_it_is_awaited_is_written_once_more(
+    releases: Releases, client: Client, world: World
+) -> None:
+    """Twice: what is deleted again is not fought for, and the run is repeated later."""
+    pods = "/api/v1/namespaces/default/pods"
+    async with asyncio.TaskGroup() as group:
+        run = group.create_task(_failure(releases.reconcile(wanted("d1", POD, wait=True, timeout=1000))))
+        for _ in range(2):
+            await asyncio.sleep(5)
+            assert len((await client.get(pods))["items"]) == 1
+            await client.send(ApiCall("DELETE", f"{pods}/p"))
+    assert "default/Pod/p was deleted while it was awaited" in run.result()
+    assert asyncio.get_running_loop().time() < 100
+
+
+async def _failure(run: Awaitable[object]) -> str:
+    with pytest.raises(ReleaseFailed) as failure:
+        await run
+    return str(failure.value)
