@@ -214,11 +214,13 @@ class Head:
 @dataclass(frozen=True, slots=True)
 class ReleaseResult:
     """A release in sync. `head` is its latest revision now, `changed` the number of objects that were written.
-    `objects` are all that the revision has, None if it was not written."""
+    `objects` are all that the revision has, None if it was not written. `undone` is why the attempt failed in whose
+    place an earlier revision was restored, empty if none was."""
 
     head: Head
     changed: int = 0
     objects: tuple[JSON, ...] | None = None
+    undone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

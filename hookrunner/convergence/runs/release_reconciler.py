@@ -83,12 +83,20 @@ class ReleaseReconciler:
         return await self.locator.head(state.unit)
 
     async def reconcile(self, state: UnitState, plan: Plan) -> None:
-        """Bring the release in line with the unit's values and the plan of its run. Raises BadChart, RenderFailed,
-        ReleaseFailed, KubeError, RunBlocked."""
+        """Bring the release in line with the unit's values and the plan of its run, repair the objects that drifted
+        meanwhile, and watch all of them. Raises BadChart, RenderFailed, ReleaseFailed, KubeError, RunBlocked."""
         with self._timed(self._metrics.module_helm_seconds.observe, state):
             async with self._turns[state.name], self._slots:
                 try:
-                    await self._reconcile(state, plan)
+                    plan, result = await self._bring_in_line(state, plan)
+                    state.release.settle(result.head, result.undone)
+                    if result.head.note == ROLLED_BACK and state.unit.kind.fails_rolled_back:
+                        raise ReleaseFailed(_still_rolled_back(state.name))
+                    await self._repair(state, plan)
+                    self._note_written(state, result.objects)
+                    self.tracker.track(state.unit, result.head, plan.options, result.objects)
+                    if plan.health and result.objects is not None:
+                        plan.health.track(result.head, result.objects, written=True)
                 finally:
                     self._note_written(state)
 
@@ -174,29 +182,28 @@ class ReleaseReconciler:
         head = await self.head(state)
         return await self._helm.releases.read_values(head) if head else None
 
-    async def _reconcile(self, state: UnitState, plan: Plan) -> None:
+    async def _bring_in_line(self, state: UnitState, plan: Plan) -> tuple[Plan, ReleaseResult]:
+        """Leave the release as it is, go back to an earlier revision, or roll out what is rendered now; the plan for
+        these objects, and the release."""
         unit, head = state.unit, await self.head(state)
         identity = self.locator.identity(unit)
         if head and head.namespace != identity.namespace:
             raise ReleaseFailed(_namespace_changed(unit.name, head))
         settled = head if head and self._is_settled(head, plan) else None
         if settled and settled.unmanaged:
-            await self._finish(state, plan, ReleaseResult(settled))
-            return
+            return plan, ReleaseResult(settled)
         inputs, rendered = await self._read_inputs(state, plan, head)
         current = plan.digest_to_reach(head, inputs.digest)
         if settled and current in (settled.digest, self._known_digest(settled)):
             plan = plan.with_rendered(rendered) if rendered else plan
-            if not plan.gives_up(settled):
-                await self._finish(state, plan, ReleaseResult(settled))
-                return
-            restored = await self._rollbacks.restore(plan, settled, inputs.digest)
-            await self._finish(state, plan, restored, undone=plan.fallback.reason)
-            return
+            if plan.gives_up(settled):
+                restored = await self._rollbacks.restore(plan, settled, inputs.digest)
+                return plan, replace(restored, undone=plan.fallback.reason)
+            return plan, ReleaseResult(settled)
         rendered = rendered or await self._render(state, plan, head)
         plan = plan.with_rendered(rendered)
         desired = DesiredRelease(*identity, rendered, inputs.values, current, plan.options, plan.addon, plan.version)
-        await self._upgrade(state, plan, head, desired)
+        return plan, await self._upgrade(state, plan, head, desired)
 
     def _is_settled(self, head: Head, plan: Plan) -> bool:
         """Was the last rollout successful, in the present mode, and can its record be read?"""
@@ -227,38 +234,21 @@ class ReleaseReconciler:
         state.release.note_rendered(rendered.unmatched)
         return rendered
 
-    async def _upgrade(self, state: UnitState, plan: Plan, head: Head | None, wanted: DesiredRelease) -> None:
+    async def _upgrade(self, state: UnitState, plan: Plan, head: Head | None, wanted: DesiredRelease) -> ReleaseResult:
         self.tracker.pause(self.locator.identity(state.unit))
         labels = state.unit.labels
         try:
             with self._timed(self._operation("upgrade"), state), self._metrics.time_addon_step(labels, "apply"):
-                settled = await self._helm.releases.reconcile(wanted)
+                result = await self._helm.releases.reconcile(wanted)
         except ReleaseFailed as error:
             if plan.options.blames_patches(error.invalid):  # to try it again helps only when an input changes
                 raise RunBlocked(str(error)) from error
             restored = await self._rollbacks.after_error(plan, error, head, wanted.digest)
-            await self._finish(state, plan, restored, undone=str(error))
-            return
-        self._rolled_out[wanted.name] = settled.head, wanted.digest
-        if settled.changed:
-            _log.info("release rolled out", revision=settled.head.revision, written=settled.changed)
-        await self._finish(state, plan, settled)
-
-    async def _finish(self, state: UnitState, plan: Plan, result: ReleaseResult, undone: str = "") -> None:
-        """The head is in line with the values, or was restored because those were `undone`; repair the objects that
-        drifted meanwhile, and watch all of them."""
-        head = result.head
-        state.release.settle(head, undone)
-        if head.note == ROLLED_BACK and state.unit.kind.fails_rolled_back:
-            raise ReleaseFailed(
-                f"{head.name}: the last upgrade failed and was rolled back; change its values or its chart, see "
-                f"`hookrunner module list`"
-            )
-        await self._repair(state, plan)
-        self._note_written(state, result.objects)
-        self.tracker.track(state.unit, head, plan.options, result.objects)
-        if plan.health and result.objects is not None:
-            plan.health.track(head, result.objects, written=True)
+            return replace(restored, undone=str(error))
+        self._rolled_out[wanted.name] = result.head, wanted.digest
+        if result.changed:
+            _log.info("release rolled out", revision=result.head.revision, written=result.changed)
+        return result
 
     def _note_written(self, state: UnitState, objects: tuple[JSON, ...] | None = None) -> None:
         notes = self._helm.releases.take_notes(*self.locator.identity(state.unit))
@@ -294,4 +284,11 @@ def _namespace_changed(name: str, head: Head) -> str:
         f"{name}: `namespace` in module.yaml has changed, but it is installed in {head.namespace}, and objects "
         f"do not move along; to have it removed there and installed again, turn the module off and on, or: "
         f"helm uninstall {name} --namespace {head.namespace}"
+    )
+
+
+def _still_rolled_back(name: str) -> str:
+    return (
+        f"{name}: the last upgrade failed and was rolled back; change its values or its chart, see "
+        f"`hookrunner module list`"
     )
