@@ -195,10 +195,10 @@ UNNOTICED_MUTATIONS = (
         "tests/kube/test_second_writers.py",
     ),
     (
-        "hookrunner/convergence/decisions/hook_values.py",
-        "if answer.config and self._store.is_of_instance(key):",
+        "hookrunner/model/hook_runs.py",
+        "if answer.config and self.hook.of_addon:",
         "if False:",
-        "tests/convergence/decisions/test_hook_values.py",
+        "tests/testing/addons/test_addon_hooks.py",
     ),
     (
         "hookrunner/packages/cluster_source.py",

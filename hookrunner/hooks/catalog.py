@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -78,7 +78,7 @@ async def load_unit(unit: Unit, settings: HooksSettings, children: Children, jq:
         files = discovery.find_in_module(unit.name, unit.directory)
     except BadHookConfig as error:
         return Catalog((), (error,))
-    return await ask(files, settings, children, jq)
+    return await ask((replace(file, of_addon=bool(unit.hooks_of)) for file in files), settings, children, jq)
 
 
 def _usable(catalog: Catalog, settings: HooksSettings, module: str = "") -> Catalog:
@@ -127,10 +127,10 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
     if problem := _failure(end):
         raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {problem}"], printed, answer)
     try:
-        config = hook_config.parse(file.name, end.stdout, HookKind.of(file.module))
+        config = hook_config.parse(file.name, end.stdout, HookKind.of(file.module, file.of_addon))
     except BadHookConfig as error:
         raise BadHookConfig(file.name, error.problems, printed, answer, error.values) from None
-    hook = Hook(file.name, file.path, config, file.module, file.prefix, file.environ, is_python(command))
+    hook = Hook(file.name, file.path, config, file.module, file.prefix, file.environ, is_python(command), file.of_addon)
     if problems := [*rules.misnamed_webhooks(config, hook.unit)]:
         raise BadHookConfig(file.name, problems)
     return hook

@@ -35,13 +35,14 @@ _log = log.get(__name__)
 @dataclass(frozen=True, slots=True)
 class HookFile:
     """An executable file. `name` is its path relative to the hooks directory and the key of everything about it.
-    `module`, `prefix` and `environ` are those of `Hook`."""
+    `module`, `prefix`, `environ` and `of_addon` are those of `Hook`."""
 
     name: str
     path: Path
     module: str = ""
     prefix: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
+    of_addon: bool = False
 
 
 class Skip(Enum):
@@ -240,7 +241,8 @@ def _warn(skipped: Skipped, directory: Path) -> None:
             _log.warn(skipped.why.value, file=str(skipped.path).removeprefix(f"{directory}/lib"))
 
 
-_ALWAYS = ("module.yaml", "addon.yaml", "enabled")
+_ADDON_FILE = "addon.yaml"
+_ALWAYS = ("module.yaml", _ADDON_FILE, "enabled")
 """A directory with one of these beside its `hooks` is a module or an addon; with one of the next, if its name has a
 number."""
 _IF_NUMBERED = ("Chart.yaml", "templates", "values.yaml", "openapi")
@@ -255,7 +257,8 @@ def survey_by_location(directory: Path) -> Sequence[HookFile | Skipped]:
 def with_location(file: HookFile) -> HookFile:
     """The file as a hook of the module, or as the global hook, that its place says it is; it keeps its name."""
     if top := _hooks_of(file.path):
-        return in_venv(replace(file, module=re.sub("^[0-9]+-", "", top.parent.name)), top)
+        of_addon = (top.parent / _ADDON_FILE).exists()
+        return in_venv(replace(file, module=re.sub("^[0-9]+-", "", top.parent.name), of_addon=of_addon), top)
     is_global = any(directory.name == "global-hooks" for directory in file.path.parents)
     return replace(file, module=GLOBAL) if is_global else file
 

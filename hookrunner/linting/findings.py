@@ -49,7 +49,7 @@ MODULE_CODES = _table(
 """Those about modules; docs/module-tools.md explains each."""
 ADDON_CODES = _table(
     errors="addon-refused channel-refused package-missing package-refused requires-cycle",
-    warnings="name-constant patch-unused placeholder-unset placeholder-unused rule-unchecked",
+    warnings="config-refused name-constant patch-unused placeholder-unset placeholder-unused rule-unchecked",
     infos="application-partial",
 )
 """Those about addons only; docs/packaging-addons.md explains each."""

@@ -24,7 +24,7 @@ from hookrunner.linting.file_checks import check_file, check_keys, check_skipped
 from hookrunner.linting.findings import Finding, Remark, without_ignored
 from hookrunner.linting.hook_source import Source
 from hookrunner.linting.served_kinds import check_kinds
-from hookrunner.linting.webhook_checks import check_webhooks
+from hookrunner.linting.webhook_checks import check_config_patches, check_webhooks
 from hookrunner.model.bindings import Hook, HookConfig
 from hookrunner.model.status import shortened
 from hookrunner.process.children import Children
@@ -107,6 +107,7 @@ class Linter:
             remarks += await self._check_declarations(source, hook.config)
             remarks += await self._check_resident(source, hook)
             remarks += self._describe_carrier(hook)
+            remarks += check_config_patches(source) if hook.of_addon else ()
         return _placed(shown, source, remarks)
 
     def _describe_carrier(self, hook: Hook) -> Iterator[Remark]:

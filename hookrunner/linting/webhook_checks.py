@@ -1,5 +1,5 @@
 """Checks of hooks for reviews: failure policies that block more than intended, rules that nothing fulfils, conditions
-that the API server would refuse."""
+that the API server would refuse; and of changes that a hook asks for where every run with them fails."""
 
 import re
 from collections.abc import Iterator
@@ -12,6 +12,10 @@ from kubetypes.cel import WrongExpression
 from kubetypes.json_values import JSON
 
 _CHANGES = re.compile(r"\bKUBERNETES_PATCH_PATH\b")
+_LASTING = re.compile(
+    r"\bCONFIG_VALUES_JSON_PATCH_PATH\b|\bconfigValuesPatch\b|\bconfig_values\.(set|remove|test)\b"
+    r"|\bvalues::(un)?set +--config\b"
+)
 # What our library lacks and the API server has looks like this.
 _UNSURE = ("undeclared reference", "found no matching overload")
 _MEND = "leave its namespace out by namespace.labelSelector or matchConditions, or set failurePolicy: Ignore"
@@ -33,6 +37,15 @@ def _changes(source: Source, config: HookConfig) -> Iterator[Remark]:
     if asks and reviews == config.count:
         text = "the hook is run for reviews only, and asks for changes of objects, which its own onReviewPatches "
         yield Remark("patches-refused", source.find("KUBERNETES_PATCH_PATH"), f"{text}refuses: such a review fails")
+
+
+def check_config_patches(source: Source) -> Iterator[Remark]:
+    """Remarks on a hook of an addon that asks for changes of the config; its runs fail by
+    `model.hook_runs.Run.require_permitted`."""
+    if asks := _LASTING.search(source.code):
+        text = "hooks of addons cannot change the config, and a run that asks for it fails"
+        mend = "patch `spec` of the instance as an object, or the values in memory"
+        yield Remark("config-refused", source.find(asks[0]), f"{text}; {mend}")
 
 
 def _blocks(source: Source, binding: Admission) -> Iterator[Remark]:

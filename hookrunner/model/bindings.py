@@ -245,7 +245,8 @@ class Hook:
     `module` is empty for a hook without values, `global` for a global hook, else a module's name; then `name` begins
     with it and a slash, since files of two modules may have one name. `label` is the name without that: metrics, log
     records and queue dumps show it beside the module's. `prefix` comes before the file in the command: an
-    interpreter. `is_python`: a Python runs it, by its first line or the prefix."""
+    interpreter. `is_python`: a Python runs it, by its first line or the prefix. `of_addon`: `module` is an addon or an
+    instance of one."""
 
     name: str
     path: Path
@@ -254,6 +255,7 @@ class Hook:
     prefix: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict, compare=False)
     is_python: bool = field(default=False, compare=False)
+    of_addon: bool = field(default=False, compare=False)
 
     @property
     def label(self) -> str:

@@ -91,7 +91,13 @@ class Run:
         return reviewed and self.hook.config.settings.on_review_patches == "refuse"
 
     def require_permitted(self, answer: Answer) -> None:
-        """Raise BadOutput if the answer changes objects or values in a run that may change nothing."""
+        """Raise BadOutput if the answer changes objects or values in a run that may change nothing, or the config of an
+        addon, which has none: each instance's `spec` is its user's."""
+        if answer.config and self.hook.of_addon:
+            raise BadOutput(
+                f"{self.hook.name}: hooks of addons cannot change the config; patch `spec` of the instance by "
+                "KUBERNETES_PATCH_PATH, or the values in memory by VALUES_JSON_PATCH_PATH"
+            )
         count = len(answer.objects) + len(answer.config) + len(answer.values)
         if count and self.refuses_patches:
             raise BadOutput(

@@ -260,10 +260,6 @@ class SectionStore:
         """Raise BadValues if a hook of the section may not change these values."""
         self._sections[key].permit(operations)
 
-    def is_of_instance(self, key: str) -> bool:
-        """Is it the section of an instance, whose user sets it in a spec?"""
-        return bool(self._sections[key].unit)
-
     def for_helm(self, key: str) -> None:
         """Raise BadValues if the section is not valid for templates."""
         self._sections[key].check_for_helm()

@@ -38,7 +38,7 @@ ACTORS = ("actor.py", "sdk_actor.py")
 """A hook without a library, and one with the SDK."""
 CASES = json.loads((HERE / "runs.json").read_text())
 MODULES = {"plain": "", "global": "global", "module": "m", "addon": "coredns.kube-system.default", "validating": ""}
-KINDS = {"global": HookKind.GLOBAL, "module": HookKind.MODULE, "addon": HookKind.MODULE}
+KINDS = {"global": HookKind.GLOBAL, "module": HookKind.MODULE, "addon": HookKind.ADDON}
 PYTHONPATH = {"PYTHONPATH": str(DIRECTORY)}
 SCHEDULE = Context("pods", ContextType.SCHEDULE, includes=(Include("pods", 0),))
 REVIEW = Context("a.b.c", ContextType.VALIDATING, extra={"review": {"request": {"uid": "1"}}})

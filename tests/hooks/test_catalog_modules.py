@@ -60,6 +60,16 @@ async def test_a_webhook_that_cannot_be_registered_under_its_modules_name_is_a_p
     assert "would be registered as 'a_b.policy.example.com', which the API server refuses as a name" in str(problem)
 
 
+async def test_hooks_of_an_addon_answer_no_webhooks_and_know_that_they_are_of_one(
+    module: Module, settings: HooksSettings, children: Children, jq: Jq
+) -> None:
+    write(module.directory, "hooks/a.sh", BEFORE_HELM)
+    write(module.directory, "hooks/b.sh", "echo '{configVersion: v1, kubernetesValidating: []}'")
+    catalog = await load_unit(replace(module.unit, hooks_of="web"), settings, children, jq)
+    assert [hook.of_addon for hook in catalog.hooks] == [True]
+    assert "hooks of addons answer no webhooks" in str(catalog.problems[0])
+
+
 async def test_a_virtual_environment_is_used_for_asking_too(
     module: Module, settings: HooksSettings, children: Children, jq: Jq
 ) -> None:

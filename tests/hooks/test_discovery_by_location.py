@@ -26,7 +26,9 @@ from tests.hooks.test_discovery import tree
 )
 def test_a_hook_belongs_to_the_module_around_it(tmp_path: Path, files: tuple[str, ...], hook: str, module: str) -> None:
     tree(tmp_path, f"{hook}*", *files)
-    assert with_location(HookFile("a.sh", tmp_path / hook)) == HookFile("a.sh", tmp_path / hook, module)
+    of_addon = any(file.endswith("addon.yaml") for file in files)
+    expected = HookFile("a.sh", tmp_path / hook, module, of_addon=of_addon)
+    assert with_location(HookFile("a.sh", tmp_path / hook)) == expected
 
 
 def test_a_virtual_environment_of_a_module_holds_no_hooks_but_runs_them(tmp_path: Path) -> None:

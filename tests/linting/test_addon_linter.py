@@ -41,6 +41,7 @@ GOOD = {
 OTHER_KIND = "object: {kind: Web}\ntext: {__GREETING__: greeting, __NODES__: internal.nodes, __A__: greeting}\n"
 UNSET = "object: {kind: Web}\ntext: {__GREETING__: greeting, __NODES__: internal.node}\n"
 RULE = GOOD["addon.yaml"].replace("{", "{{").replace("}", "}}") + 'patches:\n- kind: {}\n  paths: ["{}"]\n'
+HOOK = "#!/bin/sh\nif [ $1 = --config ]; then echo '{{configVersion: v1, {}}}'; exit; fi\n{}\n"
 BAD = [
     ("addon.yaml", "object: {}\n", "addon-refused", "addon.yaml:1", "object.kind is required"),
     ("values.yaml", "web: 5\n", "addon-refused", "values.yaml:1", "must be a map"),
@@ -94,6 +95,14 @@ BAD = [
         "undeclared reference to 'greets'",
     ),
     ("addon.yaml", GOOD["addon.yaml"] + "application: true\n", "application-partial", f"{PACKAGE}:1", "in kube-system"),
+    ("hooks/a.sh", HOOK.format("kubernetesMutating: []", ""), "refused", "hooks/a.sh:2", "answer no webhooks"),
+    (
+        "hooks/a.sh",
+        HOOK.format("beforeHelm: 1", "echo > $CONFIG_VALUES_JSON_PATCH_PATH"),
+        "config-refused",
+        "hooks/a.sh:3",
+        "patch `spec` of the instance",
+    ),
     (f"{PACKAGE}/b.yaml", "- 1\n", "render-failed", f"{PACKAGE}:1", "b.yaml, document 1: not an object"),
     (
         f"{PACKAGE}/b.yaml",
@@ -117,6 +126,7 @@ async def lint(addons: AddonLinter, tmp_path: Path, **changed: str) -> list[Find
     for path, text in {**GOOD, **changed}.items():
         (directory / path).parent.mkdir(parents=True, exist_ok=True)
         (directory / path).write_text(text)
+        (directory / path).chmod(0o755 if path.startswith("hooks/") else 0o644)
     return list((await addons.lint([directory])).findings)
 
 

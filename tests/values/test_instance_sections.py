@@ -89,7 +89,7 @@ def test_removed_instance_leaves_nothing(store: SectionStore) -> None:
     store.begin_run(FIRST)
     store.hold(FIRST)
     store.remove(FIRST)
-    reads: tuple[Callable[[str], object], ...] = (store.effective, store.files, store.is_of_instance)
+    reads: tuple[Callable[[str], object], ...] = (store.effective, store.files)
     for read in reads:
         with pytest.raises(KeyError):
             read(FIRST)

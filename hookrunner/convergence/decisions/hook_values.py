@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from hookrunner.convergence.decisions.config_object import ConfigObject
-from hookrunner.errors import BadValues, Conflict
+from hookrunner.errors import Conflict
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.hook_runs import InstanceInput, Values
 from hookrunner.model.modules import GLOBAL
@@ -76,8 +76,6 @@ class HookValues:
         key = self._section(module)
         before = self._store.effective(key)
         self._store.permit(key, (*answer.config, *answer.values))
-        if answer.config and self._store.is_of_instance(key):
-            raise BadValues(key, ["hooks of addons cannot change the config; patch the instance's spec"])
         if lasting := patches.values_operations(answer.config):
             await self._write(key, lasting)
         if passing := patches.values_operations(answer.values):

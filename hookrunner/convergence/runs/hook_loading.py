@@ -11,7 +11,7 @@ from typing import TypeAlias
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice, Notices
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.errors import BadHookConfig, BadModule
+from hookrunner.errors import BadModule
 from hookrunner.hooks.catalog import Catalog
 from hookrunner.model.modules import GLOBAL, Phase
 from hookrunner.model.status import some
@@ -48,9 +48,6 @@ class SharedHooks:
 
     async def _ask(self, unit: Unit) -> Catalog:
         catalog = await self._load(replace(unit, name=unit.hooks_of))
-        answering = [hook.name for hook in catalog.hooks if hook.config.reviews]
-        refused = (BadHookConfig(name, ["hooks of addons answer no webhooks; write a module"]) for name in answering)
-        catalog = replace(catalog, problems=(*catalog.problems, *refused))
         if not catalog.problems:
             self._catalogs[unit.hooks_of] = catalog
         return catalog

@@ -242,15 +242,19 @@ class HookKind(Enum):
     """Where a hook was found. The value is for error messages about a binding that a hook cannot have.
 
     All kinds have the same bindings but the lifecycle ones; webhooks too, which addon-operator accepts and never calls.
+    Hooks of addons answer none: each would answer for all instances at once, which belong to different users.
     """
 
     PLAIN = "hooks without values, in the --hooks-dir"
     GLOBAL = "global hooks, in the --global-hooks-dir"
     MODULE = "hooks of a module, in its hooks directory"
+    ADDON = "hooks of an addon, in its hooks directory"
 
     @classmethod
-    def of(cls, module: str) -> "HookKind":
-        """The kind of a hook of this module (`Hook.module`)."""
+    def of(cls, module: str, of_addon: bool = False) -> "HookKind":
+        """The kind of a hook of this module or, with `of_addon`, of this addon (`Hook.module`)."""
+        if of_addon:
+            return cls.ADDON
         return cls.GLOBAL if module == GLOBAL else cls.MODULE if module else cls.PLAIN
 
 
@@ -262,13 +266,21 @@ _KINDS = {
     BindingType.BEFORE_DELETE_HELM: HookKind.MODULE,
     BindingType.AFTER_DELETE_HELM: HookKind.MODULE,
 }
+_LIKE = {HookKind.ADDON: HookKind.MODULE}
+"""Kinds with the lifecycle bindings of another one."""
+_WEBHOOKS = ("kubernetesValidating", "kubernetesMutating", "kubernetesCustomResourceConversion")
 _ORDER = Integer(low=0)
 
 
 def _table(base: Table, kind: HookKind) -> Table:
-    own = {key.value: _ORDER for key, owner in _KINDS.items() if owner is kind}
-    others = {key.value: f"only {owner.value}, can have it" for key, owner in _KINDS.items() if owner is not kind}
-    return replace(base, keys={**base.keys, **own}, elsewhere=others)
+    like = _LIKE.get(kind, kind)
+    own = {key.value: _ORDER for key, owner in _KINDS.items() if owner is like}
+    others = {key.value: f"only {owner.value}, can have it" for key, owner in _KINDS.items() if owner is not like}
+    keys = {**base.keys, **own}
+    if kind is HookKind.ADDON:
+        others |= {key: "hooks of addons answer no webhooks; write a module for it" for key in _WEBHOOKS}
+        keys = {key: shape for key, shape in keys.items() if key not in _WEBHOOKS}
+    return replace(base, keys=keys, elsewhere=others)
 
 
 V0_OF = {kind: _table(V0, kind) for kind in HookKind}

@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.convergence.decisions.config_object import ConfigObject, Contents
 from hookrunner.convergence.decisions.hook_values import HookValues
-from hookrunner.errors import BadValues, Conflict
+from hookrunner.errors import Conflict
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.hook_runs import InstanceInput
 from hookrunner.model.operations import Answer, ValuesOperation
@@ -90,12 +90,3 @@ async def test_lasting_patch_fails_if_another_client_never_stops_to_write() -> N
     with pytest.raises(Conflict, match="has been modified"):
         await values(BusyConfig(until=3600.0)).keep("my-module", LASTING)
     assert asyncio.get_running_loop().time() < 10
-
-
-async def test_hook_of_an_instance_cannot_change_the_config() -> None:
-    """It would write into the ConfigMap of all modules. What it changes in memory is allowed."""
-    known = values(BusyConfig(until=0.0))
-    change = (ValuesOperation("add", "/dns/x", 1),)
-    with pytest.raises(BadValues, match="hooks of addons cannot change the config; patch the instance's spec"):
-        await known.keep(DNS, Answer(config=change))
-    assert await known.keep(DNS, Answer(values=change))

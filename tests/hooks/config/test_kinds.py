@@ -52,7 +52,7 @@ def test_its_number_is_whole_and_not_negative(kind: HookKind, number: str, fragm
     assert fragment in text
 
 
-@pytest.mark.parametrize("kind", HookKind)
+@pytest.mark.parametrize("kind", ALLOWED)
 def test_all_other_bindings_are_for_all_hooks(kind: HookKind) -> None:
     own = "settings: {timeout: 1m}"
     text = f"configVersion: v1\nonStartup: -1\nschedule: [{{crontab: '* * * * *'}}]\n{WEBHOOK}\n{own}\n"
@@ -64,6 +64,14 @@ def test_all_other_bindings_are_for_all_hooks(kind: HookKind) -> None:
 @pytest.mark.parametrize("kind", HookKind)
 def test_a_configuration_of_a_version_alone_is_refused(kind: HookKind) -> None:
     assert "should have at least 2 properties" in problem("configVersion: v1", kind)
+
+
+@each("key", ["kubernetesValidating", "kubernetesMutating", "kubernetesCustomResourceConversion"])
+def test_a_hook_of_an_addon_is_one_of_a_module_without_webhooks(key: str) -> None:
+    parsed = parse("hook", b"configVersion: v1\nbeforeHelm: 1\nonStartup: 1", HookKind.of("dns", of_addon=True))
+    assert parsed.lifecycle == {BindingType.BEFORE_HELM: 1}
+    expected = f"{key} is a forbidden property; hooks of addons answer no webhooks; write a module for it"
+    assert problem(f"configVersion: v1\n{key}: [{{}}]", HookKind.ADDON) == expected
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,11 @@ async def test_changes_of_objects_are_noted_and_not_made(
         ('echo nonsense > "$VALUES_JSON_PATCH_PATH"', HookFailed, "a.sh"),
         ('echo 5 > "$CONDITIONS_PATH"', HookFailed, "a.sh"),
         (
+            'echo \'{"op":"add","path":"/web/x","value":1}\' > "$CONFIG_VALUES_JSON_PATCH_PATH"',
+            HookFailed,
+            "a.sh: hooks of addons cannot change the config",
+        ),
+        (
             'echo \'{"op":"add","path":"/web/addon","value":{}}\' > "$VALUES_JSON_PATCH_PATH"',
             BadValues,
             "hooks cannot change /web/addon",
@@ -129,6 +134,14 @@ async def test_hook_with_a_bad_configuration_is_named(
 ) -> None:
     write("a.sh", "{configVersion: v7}", "")
     with pytest.raises(BadHookConfig, match=r"hook 'a\.sh'"):
+        await run(hooks, values, tmp_path)
+
+
+async def test_hook_that_declares_a_webhook_is_refused(
+    hooks: Bench, values: SectionStore, write: Write, tmp_path: Path
+) -> None:
+    write("a.sh", "{configVersion: v1, kubernetesValidating: [{name: a.example.com}]}", "")
+    with pytest.raises(BadHookConfig, match="hooks of addons answer no webhooks"):
         await run(hooks, values, tmp_path)
 
 
