@@ -1,8 +1,8 @@
 """The instances of one addon as the API server shows them, and which of their changes matter.
 
     cache = InstanceCache(addon)
-    async for reports in watches.open(cache.selection):
-        for event in cache.read(reports): ...
+    async with aclosing(cache.follow(watches)) as events:
+        async for event in events: ...
 
 Every write of a status comes back as a watch event. Such an event changes what is kept, since the next status is
 compared with it, but is no news: else each run would cause the next one. A definition of someone else may be without
@@ -11,13 +11,14 @@ the subresource `status`; then the generation grows with each status, so the spe
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from hookrunner import log
 from hookrunner.addons.instance_fields import read_instance
-from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified
+from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
 from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, UNMANAGED, Addon, Instance
 from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
@@ -104,6 +105,14 @@ class InstanceCache:
 
     def _show(self) -> None:
         self.obstacle, self.obstacle_since = "", 0.0
+
+    async def follow(self, watches: Opener) -> AsyncGenerator[InstanceEvent, None]:
+        """Watch the objects, and yield the changes that matter, from the first list on. Close it with `aclosing`."""
+        async with aclosing(watches.open(self.selection)) as batches:
+            async for reports in batches:
+                for event in self.read(reports):
+                    yield event
+                del reports  # otherwise the last objects would stay in memory until the next change
 
     def read(self, reports: Iterable[Report]) -> Iterator[InstanceEvent]:
         """Keep what a batch of the watch reports, and yield the changes that matter."""

@@ -28,7 +28,6 @@ from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_informer import (
     InstanceCache,
     InstanceChanged,
-    InstanceEvent,
     InstanceGone,
     InstancesHidden,
     InstancesListed,
@@ -139,23 +138,26 @@ class InstanceRegistry:
     async def follow(self, watches: Opener, cache: InstanceCache) -> None:
         """Take in what happens to the objects of an addon, whose kind is defined, from the first list on; until
         cancelled, whatever happens to the API server or to the definition."""
-        async with aclosing(watches.open(cache.selection)) as batches:
-            async for reports in batches:
-                for event in cache.read(reports):
-                    self.take_in(cache.addon, event)
-                del reports
+        addon = cache.addon
+        async with aclosing(cache.follow(watches)) as events:
+            async for event in events:
+                match event:
+                    case InstanceChanged(instance) if addon.name in self._decided:
+                        self._look_at(addon, instance)
+                    case InstanceGone(instance):
+                        self._note_deletion(addon, instance)
+                    case InstancesListed() | InstancesHidden():
+                        self.decide(addon)
 
-    def take_in(self, addon: Addon, event: InstanceEvent) -> None:
-        """An addon's instances have changed."""
-        match event:
-            case InstanceChanged(instance) if addon.name in self._decided:
-                self._look_at(addon, instance)
-            case InstanceGone(instance):
-                self._note_deletion(addon, instance)
-            case InstancesListed() | InstancesHidden():
-                self._decide()
-                self.wake_rivals(addon, "Instances-Listed")
-                self.wake_dependents(addon, "Instances-Listed")
+    def decide(self, addon: Addon) -> None:
+        """The instances of an addon are listed now, or cannot be: begin with those whose gates have waited for that."""
+        for name in self._caches.keys() - self._decided:
+            if self._can_be_judged(self._caches[name]):
+                self._decided.add(name)
+                for instance in self._caches[name]:
+                    self._look_at(self.addons[name], instance)
+        self.wake_rivals(addon, "Instances-Listed")
+        self.wake_dependents(addon, "Instances-Listed")
 
     async def follow_edits(self) -> None:
         """Run instances whose specs have changed, the last of several changes only, until cancelled."""
@@ -205,14 +207,6 @@ class InstanceRegistry:
             if live.addon.name in addons:
                 live.planner.packages.expire()
                 self._tasks.request(live.state, cause)
-
-    def _decide(self) -> None:
-        """Begin with the addons of which all is known now that their gates look at."""
-        for name in self._caches.keys() - self._decided:
-            if self._can_be_judged(self._caches[name]):
-                self._decided.add(name)
-                for instance in self._caches[name]:
-                    self._look_at(self.addons[name], instance)
 
     def _can_be_judged(self, cache: InstanceCache) -> bool:
         others = [self._caches[name] for name in looks_at(cache.addon, self.addons)]

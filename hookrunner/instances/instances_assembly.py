@@ -21,7 +21,7 @@ from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.errors import HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.instances.earlier_objects import EarlierObjects
-from hookrunner.instances.instance_informer import InstanceCache, InstancesHidden
+from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.removal import FinalizerSetter, InstanceRemover, VanishedInstances
@@ -199,7 +199,7 @@ class Instances:
             _log.log(level, "definition of an addon is not applied yet", addon=addon.name, error=error)
             if not cache.is_listed:
                 cache.hide(str(error), isinstance(error, KubeError | ReleaseFailed) and error.brief)
-                self.registry.take_in(addon, InstancesHidden())
+                self.registry.decide(addon)
 
         async def define() -> None:
             await self._crds.ensure(await asyncio.to_thread(read_definitions, addon), {})

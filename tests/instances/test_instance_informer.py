@@ -1,7 +1,7 @@
 """Which changes of an instance are news. Level: FakeCluster."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 import pytest
@@ -12,8 +12,8 @@ from hookrunner.instances.instance_informer import (
     InstanceGone,
     InstancesListed,
 )
-from hookrunner.model.events import ObjectSeen, RelistStarted, Synced, WatchLost, WatchRestored
-from hookrunner.model.resources import key_of
+from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
+from hookrunner.model.resources import Selection, key_of
 from kubetypes.json_values import JSON
 from tests.fakes.cluster import FakeCluster, settle
 from tests.instances.samples import ADDON, document
@@ -33,9 +33,12 @@ class Watched:
             self._news.append("lost")
 
     async def follow(self) -> None:
-        async with aclosing(self.cluster.watch(self.cache.selection)) as batches:
-            async for reports in batches:
-                self._news += map(_word, self.cache.read(reports))
+        async with aclosing(self.cache.follow(self)) as events:
+            async for event in events:
+                self._news.append(_word(event))
+
+    def open(self, selection: Selection) -> AsyncGenerator[list[Report], None]:
+        return self.cluster.watch(selection)
 
     async def news(self) -> list[str]:
         await settle()
