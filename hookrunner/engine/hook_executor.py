@@ -149,7 +149,8 @@ class HookExecutor:
         """Execute one run. `previous` is what the attempt before has done, and becomes what this one does. `turn` is
         left when the process has ended, before its answer is carried out.
 
-        Raises HookFailed, PatchFailed.
+        A run whose objects were all deleted before its turn came is not needed, since their deletion is an event: the
+        hook is not started, and the answer is empty. Raises HookFailed, PatchFailed.
         """
         number, began = next(self._numbers), self._clock()
         self.running[number] = (order, began)
@@ -160,6 +161,8 @@ class HookExecutor:
             del self.running[number]
             self._ended.notify()
             self.run_metrics.took(order, self._clock() - began)
+        if answer is None:
+            return Answer()
         self.run_metrics.succeeded(order)
         _log.info("Hook executed successfully", seconds=round(self._clock() - began, 4))
         return answer
@@ -185,10 +188,13 @@ class HookExecutor:
 
     async def _execute(
         self, hook: Hook, order: HookRun, previous: PreviousAttempt, options: RunOptions, turn: Turn
-    ) -> Answer:
+    ) -> Answer | None:
+        """The answer; None if the run was not needed."""
         try:
             async with turn:
-                contexts, snapshots = self._gate.read_contexts(order), self._gate.read_snapshots(order)
+                if not (contexts := self._gate.read_contexts(order)):
+                    return None
+                snapshots = self._gate.read_snapshots(order)
                 values = self._values.files(hook.module) if self._values and hook.module else None
                 async with self.deadlines.bound(order):
                     result = await self.processes.run(hook, contexts, snapshots, options, values)

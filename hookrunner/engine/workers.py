@@ -222,18 +222,12 @@ class QueueRuns:
         self._executor.processes.retire(hook)
 
     async def _run_hook(self, hook: Hook, order: HookRun, queue: Queue, task: Task) -> Outcome:
-        outcome = await self._run_or_skip(hook, order, task)
+        outcome = await self._run(hook, order, task) if order.contexts else self._open_bindings(hook, order)
         if isinstance(outcome, Done | Dropped) and queue.holds(task):
             self._gate.unlock(order)
         if self._gate.note_tried(order) or order.unlocks:
             self._gate.progress.notify()
         return outcome
-
-    async def _run_or_skip(self, hook: Hook, order: HookRun, task: Task) -> Outcome:
-        """A run whose objects were all deleted before it could begin is not needed: their deletion is an event."""
-        if not order.contexts:
-            return self._open_bindings(hook, order)
-        return await self._run(hook, order, task) if self._gate.read_contexts(order) else Done()
 
     def observe_wait(self, task: Task) -> None:
         """Count how long a task has waited for this attempt. Of those that enable bindings only global hooks' count:

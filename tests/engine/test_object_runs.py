@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from hookrunner.background import Background
+from hookrunner.engine import dispatch
 from hookrunner.engine.engine import BindingActivator, Engine
 from hookrunner.engine.hook_executor import Applier, HookExecutor
 from hookrunner.engine.queues import QueueParts
@@ -46,6 +47,7 @@ class Mirror:
     now: Any
     written: dict[str, str] = field(default_factory=dict)
     begun: list[tuple[float, str, str]] = field(default_factory=list)
+    runs: int = 0
     running: int = 0
     most: int = 0
 
@@ -54,6 +56,7 @@ class Mirror:
     ) -> RunResult:
         entries = [self._read(context) for context in orjson.loads(b"".join(render(contexts, snapshots)))]
         self.begun += [(round(self.now(), 1), obj["metadata"]["name"], why) for obj, why in entries]
+        self.runs += 1
         self.running += 1
         self.most = max(self.most, self.running)
         await asyncio.sleep(SECONDS)
@@ -87,6 +90,7 @@ class Bench:
     queues: Queues
     status: Status
     hook: Hook
+    executor: HookExecutor
 
     def ready(self) -> bool:
         return self.status.conditions()["startup"][0]
@@ -120,7 +124,7 @@ async def started(*objects: Any, concurrency: int = 20, binding: Any = None) -> 
         status = Status(engine, queues, (monitors, Outage()), (executor, runs), now)
         engine.start([hook], monitors, schedules)
         await settle()
-        yield Bench(cluster, mirror, engine, queues, status, hook)
+        yield Bench(cluster, mirror, engine, queues, status, hook, executor)
         background.stop()
 
 
@@ -195,6 +199,22 @@ async def test_an_object_that_is_deleted_before_its_turn_has_no_run_where_deleti
         await asyncio.sleep(5)
         assert bench.mirror.begun == [(0.0, "a", "Synchronization")]
         assert (bench.ready(), bench.is_synchronized()) == (True, True)
+
+
+async def test_an_object_that_is_deleted_while_its_run_waits_for_its_turn_has_no_run() -> None:
+    async with started(source("a")) as bench:
+        await asyncio.sleep(SECONDS + 0.1)
+
+        @asynccontextmanager
+        async def turn() -> AsyncIterator[None]:
+            bench.cluster.delete(bench.cluster.objects[config_key("a")])
+            await settle()
+            yield
+
+        order = dispatch.synchronizations(bench.hook, 0.0)[0]
+        (run,) = dispatch.for_each_object(bench.hook, order, {0: [config_key("a")]})
+        assert await bench.executor.run(bench.hook, run, [], turn=turn()) == Answer()
+        assert bench.mirror.runs == 2, "that of the start, and that of the deletion"
 
 
 async def test_without_objects_the_start_is_over_at_once_and_events_flow() -> None:
