@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol, TypeAlias, TypeVar
 
 from hookrunner import __version__, log, safe_files
@@ -43,6 +43,7 @@ from hookrunner.web import debug, listen, server
 from hookrunner.web.debug import OverTcp, Parameters, log_level
 from hookrunner.web.watchdog import watched
 from hookrunner.webhooks.lazy_webhooks import LazyWebhooks
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

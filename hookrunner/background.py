@@ -9,12 +9,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextvars import Context
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.errors import internal
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.waits import Pauses
+from kubetypes.light_dataclasses import dataclass
 
 PAUSES = Pauses(1.0, 30.0)
 """Seconds before a crashed task starts again: doubled at each crash in a row."""

@@ -16,7 +16,6 @@ Not here: `L`, `W`, `#` (refused), and what to do when late (`sources/schedule`)
 import re
 from bisect import bisect_left, bisect_right
 from calendar import monthrange
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from math import floor
 from typing import TypeAlias
@@ -24,6 +23,7 @@ from zoneinfo import ZoneInfo
 
 from hookrunner.errors import BadCrontab
 from hookrunner.options import duration
+from kubetypes.light_dataclasses import dataclass
 
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",

@@ -18,7 +18,6 @@ keys are an error only where `additionalProperties` is false.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 
@@ -39,6 +38,7 @@ from hookrunner.shapes import (
     unknown_keys,
 )
 from kubetypes.json_values import JSON, equal
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

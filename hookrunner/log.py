@@ -25,11 +25,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TextIO
 
 from hookrunner.log_forms import Event, LogType, renderer
+from kubetypes.light_dataclasses import dataclass
 
 LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal": 50}
 

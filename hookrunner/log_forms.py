@@ -9,7 +9,6 @@ from pathlib import PurePath
 from typing import Literal
 
 import orjson
-from structlog.processors import LogfmtRenderer
 
 from hookrunner.printable import printable, printable_json
 
@@ -33,6 +32,8 @@ _REMEMBERED = 1000
 """Lines of hooks' output that a terminal has shown last."""
 _ABOVE = "(its output is above)"
 _SPACE = re.compile(r"\s")
+_FIRST = ("time", "level", "logger", "msg")
+"""Keys that a line of logfmt begins with."""
 
 
 def _record(event: Event) -> str:
@@ -68,8 +69,18 @@ def _flat(event: Event) -> dict[str, str]:
 
 
 def _text(event: Event) -> str:
-    """A tab would end a value."""
-    return str(_LOGFMT(None, "", {key: text.replace("\t", r"\t") for key, text in _flat(event).items()}))
+    """https://brandur.org/logfmt; a tab would end a value."""
+    texts = {key: _logfmt(text) for key, text in _flat(event).items()}
+    ordered = {key: texts[key] for key in _FIRST if key in texts} | texts
+    return " ".join(f"{key}={text}" for key, text in ordered.items())
+
+
+def _logfmt(text: str) -> str:
+    is_quoted = any(character in text for character in ' ="')
+    if is_quoted:
+        text = text.replace("\\", r"\\").replace('"', r"\"")
+    text = text.replace("\n", r"\n").replace("\t", r"\t")
+    return f'"{text}"' if is_quoted else text
 
 
 class _Terminal:
@@ -143,7 +154,6 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\n", r"\n") + '"' if _SPACE.search(text) else text
 
 
-_LOGFMT = LogfmtRenderer(key_order=["time", "level", "logger", "msg"], drop_missing=True)
 _RENDERERS: dict[str, Callable[[], Callable[[Event], str]]] = {
     "json": lambda: _record,
     "text": lambda: _text,

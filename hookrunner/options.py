@@ -6,13 +6,14 @@ The settings themselves are in `settings/`.
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
 from hookrunner.errors import BadSetting
+from kubetypes.light_dataclasses import dataclass
 
 _Number = TypeVar("_Number", int, float)
 

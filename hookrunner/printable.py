@@ -2,7 +2,7 @@
 title or hides a line. The log and all that the command line prints go through here.
 
 Tabs and ends of lines stay. Directions of text (U+202A and others) let a line be read as another one, and count, too.
-A file of its own because `--help` and the debug commands start without what the log needs (structlog, asyncio).
+A file of its own because `--help` and the debug commands start without what the log needs (orjson, asyncio).
 """
 
 import re

@@ -9,7 +9,8 @@ Own code: `packaging` reads PEP 440, where v1.30.1-gke.100 is no version and ^ n
 """
 
 import re
-from dataclasses import dataclass
+
+from kubetypes.light_dataclasses import dataclass
 
 Numbers = tuple[int, int, int]
 Suffix = tuple[tuple[int, int, str], ...]

@@ -22,13 +22,13 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO
 
 from hookrunner.errors import StartRefused
 from kubetypes.bounds import DOCUMENT, TooLarge
+from kubetypes.light_dataclasses import dataclass
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_LINKS = 40

@@ -9,13 +9,14 @@ Own code because importing `jsonschema` alone takes 90 ms of a start whose budge
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from itertools import islice
 from typing import TypeAlias
 
 from hookrunner import redaction
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.timers import timeout_at
 
 _Item = TypeVar("_Item")

@@ -6,10 +6,10 @@ The kubeconfig has both, and a data file keeps both, so that clients know the sa
 import secrets
 import ssl
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from kubesandbox.options import Options
+from kubetypes.light_dataclasses import dataclass
 
 _KEY = b"-----BEGIN PRIVATE KEY"
 

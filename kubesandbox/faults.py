@@ -10,7 +10,7 @@ import itertools
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from http import HTTPStatus
 from typing import Any, Literal, get_args
 
@@ -21,6 +21,7 @@ from kubesandbox import status
 from kubesandbox.status import Refused, bad_request
 from kubesandbox.verbs.watching import Event
 from kubetypes import json_values
+from kubetypes.light_dataclasses import dataclass
 
 What = Literal["delay", "answer", "refuse", "stall", "drop", "garble"]
 REMEMBERED = 10_000

@@ -4,13 +4,14 @@ A `Kind` is one resource in one version. `Kinds` is all of them, changing as def
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from kubesandbox.status import About
 from kubesandbox.store import Stored
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.openapi import builtin_kinds
 from kubetypes.openapi.documents import SchemaDefinitions
 from kubetypes.openapi.schemas import REFERENCE, Definitions, Schema

@@ -3,11 +3,12 @@
 import re
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 
 from kubesandbox.errors import BadOptions
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import base64
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Protocol
@@ -40,6 +40,7 @@ from kubesandbox.simulate.loop import simulating
 from kubesandbox.store import Store, StoreChange
 from kubesandbox.verbs.api import Api
 from kubetypes.http_connections import Crowd
+from kubetypes.light_dataclasses import dataclass
 
 __all__ = ["Options", "Sandbox", "serving"]
 

@@ -6,12 +6,13 @@ those of apimachinery, compared with a real API server by the contract suite.
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from http import HTTPStatus
 
 import orjson
 
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, NamedTuple, Protocol
 
@@ -19,6 +18,7 @@ import orjson
 
 from kubesandbox.status import Refused, expired
 from kubetypes.json_values import written
+from kubetypes.light_dataclasses import dataclass
 
 LARGEST = 3 * 512 * 1024
 """Bytes that an object may have: etcd takes no more."""

@@ -6,7 +6,7 @@ stand there, and refuses what exceeds a bound before the memory is taken. `yaml_
 counting. No message quotes the document.
 """
 
-from dataclasses import dataclass
+from kubetypes.light_dataclasses import dataclass
 
 _UNITS = (("MiB", 1 << 20), ("KiB", 1 << 10))
 

@@ -11,9 +11,9 @@ https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.patches.printed import printed
 
 _OF_OBJECT = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}

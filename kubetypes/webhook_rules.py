@@ -5,9 +5,9 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.selectors import Requirement, failed_label
 
 

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("hookrunner", "kubesandbox", "kubetypes")
-LIBRARIES = ("aiohttp.web", "asyncio", "click", "cryptography.x509", "kubernetes.config", "orjson", "re2", "structlog")
+LIBRARIES = ("aiohttp.web", "asyncio", "click", "cryptography.x509", "kubernetes.config", "orjson", "re2")
 """What most of our modules import, and what is dear. Not the Helm library: it starts threads."""
 
 

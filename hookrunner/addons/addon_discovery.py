@@ -6,7 +6,7 @@ must not be taken for a leftover: its instances stay as they are until it is cor
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from hookrunner import log, safe_files
@@ -22,6 +22,7 @@ from hookrunner.safe_files import list_directory
 from hookrunner.settings import AddonsSettings
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

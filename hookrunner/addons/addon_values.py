@@ -10,7 +10,7 @@ instance, for hooks and templates to read.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 
 from hookrunner import log, redaction
@@ -25,6 +25,7 @@ from hookrunner.values.schemas.schema_files import Schemas
 from hookrunner.values.section import READ_ONLY, merged
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

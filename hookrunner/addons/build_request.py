@@ -10,7 +10,7 @@ restart would then find a difference.
 
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from hookrunner.model.releases import Capabilities
 from hookrunner.packages.package import Package
 from hookrunner.values.section import READ_ONLY
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _BUILDER = 2
 """Raise it when the same inputs lead to other objects: everything is then built and compared again."""

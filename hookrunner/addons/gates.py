@@ -12,12 +12,13 @@ both. Without objects such an instance has none, or any user who may create one 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookrunner import ranges
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, WakeUp
 from hookrunner.model.addons import Addon, Instance, RequiredObject
 from hookrunner.packages.channels import release_of
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ hooks find, and in what becomes of an obstacle. `InstanceBuild` is the last two 
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from hookrunner.model.releases import Capabilities, ReleaseInputs, RenderedChart
 from hookrunner.packages.package import Package
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

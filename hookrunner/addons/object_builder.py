@@ -11,7 +11,7 @@ Helm hooks get namespaces, images and labels, too, but no patches, as with Helm'
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookrunner import redaction
 from hookrunner.addons.build_request import BuildRequest
@@ -43,6 +43,7 @@ from hookrunner.model.status import some
 from hookrunner.packages.channels import version_order
 from hookrunner.process.pure_calls import call_by_size
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 MIN_OPERATOR = "addons.k8s.io/min-operator-version"
 """Annotation of objects in packages: the lowest version of the operator that may apply them."""

@@ -8,7 +8,7 @@ For people and tools; an instance's version is chosen by `version_resolver.py`.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from hookrunner.errors import PackageError
@@ -18,6 +18,7 @@ from hookrunner.packages.directory_source import list_channels
 from hookrunner.packages.source_locations import PackageSource
 from hookrunner.process.pure_calls import call_by_size
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _MOST = 100
 """Versions that are looked at: a channel may name thousands."""

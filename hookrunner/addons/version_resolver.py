@@ -9,7 +9,7 @@ needs it.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookrunner import __version__, ranges
 from hookrunner.errors import PackageError
@@ -23,6 +23,7 @@ from hookrunner.packages.channels import (
     version_order,
 )
 from hookrunner.packages.package import PackageTraits
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ expired certificate can still be used, since refusing it corrects nothing: `doub
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from ipaddress import ip_address
 
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_priv
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from hookrunner.errors import BadCertificate
+from kubetypes.light_dataclasses import dataclass
 
 OVERLAP = 3600.0
 """Seconds for which a replaced CA is still trusted."""

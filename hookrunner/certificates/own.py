@@ -17,7 +17,7 @@ import math
 import random
 import time
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner import log
 from hookrunner.certificates.issuing import issue, made, renewal
@@ -31,6 +31,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import FIELD_MANAGER, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from hookrunner.waits import Pauses
+from kubetypes.light_dataclasses import dataclass
 
 PREVIOUS = "previous-ca.crt"
 

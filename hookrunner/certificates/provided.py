@@ -22,7 +22,7 @@ import base64
 import math
 import time
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -34,6 +34,7 @@ from hookrunner.kube.informer import ObjectState, Opener, follow_object
 from hookrunner.model.events import WatchLost, WatchRestored
 from hookrunner.model.resources import Selection
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 REMINDER = 60.0
 """Seconds between two reports of the same problem while no material can be used: a person may be waiting for it."""

@@ -20,7 +20,6 @@ import stat
 import tarfile
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache, lru_cache
 from pathlib import Path
@@ -28,6 +27,7 @@ from pathlib import Path
 from hookrunner import safe_files
 from hookrunner.errors import BadChart
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
 

@@ -16,13 +16,13 @@ import io
 import re
 import tarfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner import redaction
 from hookrunner.charts.chart_files import unpacked
 from hookrunner.errors import RenderFailed
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _VERSIONS = re.compile(rb"(?<![)$\w.])[$\w.]*(?:\.Capabilities\.APIVersions\b|\.APIVersions(?=\.Has\b))")
 

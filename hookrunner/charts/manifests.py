@@ -9,7 +9,6 @@ Lines of a rendered template end with LF or CRLF, as Helm's `indent` assumes; `c
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from hookrunner.charts import characters
 from hookrunner.manifests.object_set import ordered
@@ -18,6 +17,7 @@ from hookrunner.manifests.yaml_writer import dump
 from hookrunner.model.releases import HelmHook
 from hookrunner.model.sourced_objects import SourcedObject
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 WEIGHT, DELETE_POLICY = "helm.sh/hook-weight", "helm.sh/hook-delete-policy"
 EVENTS = frozenset(

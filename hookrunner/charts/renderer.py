@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -28,6 +27,7 @@ from hookrunner.process.worker_pool import WorkerPool
 from hookrunner.process.worker_process import LENGTH
 from hookrunner.settings import ModulesSettings, own_environment
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _ALWAYS = re.compile(
     r"PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|PYTHON\w+|GO(DEBUG|GC|MAXPROCS|MEMLIMIT|TRACEBACK)"

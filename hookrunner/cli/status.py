@@ -9,7 +9,6 @@ import shutil
 import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import click
 import orjson
@@ -18,6 +17,7 @@ from hookrunner.cli.debug import Sockets, as_form, ask, at
 from hookrunner.cli.output import Color, age, echo_styled, show, style
 from hookrunner.printable import printable
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 NEEDS_YOU = 3
 """The exit code if hookrunner is not ready, or something needs its user."""

@@ -5,7 +5,6 @@ Completion asks a running hookrunner, and is silent where no one answers.
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import wraps
 from typing import TypeAlias
 from urllib.parse import quote, urlencode
@@ -16,6 +15,7 @@ import orjson
 from hookrunner.cli import debug
 from hookrunner.model.modules import GLOBAL
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
 

@@ -6,12 +6,13 @@ so, and from nowhere else; whatever cannot be read is `UNKNOWN` or a `ProviderEr
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
 from hookrunner.errors import HookrunnerError
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 class Interface(StrEnum):

@@ -9,7 +9,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from hookrunner.background import Background
@@ -50,6 +49,7 @@ from hookrunner.metrics.recorders import Requests
 from hookrunner.model.resources import ObjectReference
 from hookrunner.settings import Settings
 from hookrunner.settings.cloud_option_types import LIFECYCLE, NODE, ROUTE, SERVICE
+from kubetypes.light_dataclasses import dataclass
 
 LEADER_SOURCE = "cloud-controller-manager"
 """Of Events about the lease."""

@@ -7,7 +7,7 @@ A replica that does not lead is ready: its provider has answered, its watches ar
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol, TypeAlias, TypeVar
 
 from hookrunner.cloud.answers import ProviderError
@@ -37,6 +37,7 @@ from hookrunner.model.needs import Urgency, UserNeed
 from hookrunner.model.status import one_line, some
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.printable import printable
+from kubetypes.light_dataclasses import dataclass
 
 LONG = 300.0
 """Seconds for which a Node may be without initialisation before `/readyz` names it."""

@@ -14,7 +14,6 @@ Only what a projection has counts as a change, so the heartbeats of kubelets wak
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from hookrunner.controllers.pass_clock import wait_unless
@@ -23,6 +22,7 @@ from hookrunner.model.events import Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Resource, Selection
 from hookrunner.waits import Batches, Notifier
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 class Projected(Protocol):

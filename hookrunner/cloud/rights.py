@@ -9,11 +9,12 @@ The finalizer of a Service is written through `services/status`, as upstream's m
 Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.model.rights import READS, Reason, Right, merge
 from hookrunner.settings import Settings
 from hookrunner.settings.cloud_option_types import LIFECYCLE, NODE, ROUTE, SERVICE
+from kubetypes.light_dataclasses import dataclass
 
 ROLE = "hookrunner-cloud"
 """The name of the objects, unless another is given."""

@@ -20,7 +20,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol
 
 from hookrunner import log
@@ -33,6 +33,7 @@ from hookrunner.model.status import one_line
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.printable import printable
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.timers import timeout_at
 
 LAST_EVENTS = 2.0

@@ -8,13 +8,13 @@ https://pkg.go.dev/k8s.io/client-go/tools/leaderelection
 """
 
 import math
-from dataclasses import dataclass
 from typing import Self
 
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.resources import Resource
 from hookrunner.model.timestamps import micro_time
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases", True)
 _DEFAULT_DURATION = 15.0

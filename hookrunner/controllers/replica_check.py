@@ -7,7 +7,6 @@ that does its work twice. The Deployment is looked at only where our rights allo
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.errors import ApiError, KubeError
@@ -17,6 +16,7 @@ from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 PAUSE = 300.0
 """Seconds between two looks: someone may scale the Deployment later."""

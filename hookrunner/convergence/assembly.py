@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -51,6 +50,7 @@ from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.section_store import SectionStore
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 _Change = TypeVar("_Change")

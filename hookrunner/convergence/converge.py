@@ -8,7 +8,6 @@ import asyncio
 import random
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.convergence.runs.seams import Definitions
@@ -31,6 +30,7 @@ from hookrunner.model.tasks import OPERATOR_STARTUP
 from hookrunner.model.unit_state import UnitState
 from hookrunner.waits import Batches
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

@@ -10,12 +10,12 @@ our Pod, and one look at it shows everything. How they are gathered, counted and
 import asyncio
 from collections import deque
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner.controllers.event_recorder import EventPace, EventRecorder, EventSource, ObjectEvent, StateEvent
 from hookrunner.kube.lacked_rights import LackedRights
 from hookrunner.model.resources import ObjectReference
+from kubetypes.light_dataclasses import dataclass
 
 GATHERED = 1.0
 """Seconds in which notices of one subject and reason are gathered: a hundred deleted objects are one Event."""

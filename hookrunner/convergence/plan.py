@@ -9,13 +9,14 @@ Plans of modules are made in `runs/module_planner.py`, those of instances of add
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from hookrunner.charts.release_digests import attempt_digest
 from hookrunner.model.releases import PINNED, ROLLED_BACK, Head, ReleaseInputs, ReleaseOptions, RenderedChart
 from hookrunner.model.unit_state import UnitState
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 class ReleaseBuild(Protocol):

@@ -2,7 +2,6 @@
 write records, the cluster serves something new."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.convergence.events import Notice
@@ -16,6 +15,7 @@ from hookrunner.model.releases import ObjectDrift
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import MODULE, is_unit_of_addon
 from hookrunner.waits import Batches, Notifier
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

@@ -4,7 +4,7 @@ scrape. Reading changes nothing."""
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from hookrunner.convergence.converge import Converge
@@ -27,6 +27,7 @@ from hookrunner.model.status import IGNORED, ConvergeDump, ModuleDump, some
 from hookrunner.model.tasks import HookRun, Order, Task, UnitTask
 from hookrunner.model.unit_state import NOT_YET, ModuleState, UnitState
 from hookrunner.modules.enabled import REQUIRES
+from kubetypes.light_dataclasses import dataclass
 
 DONE, IN_PROGRESS = "Startup converge done.", "Startup converge in progress"
 """The predecessor's words, for probes and scripts that look for them."""

@@ -10,12 +10,12 @@ failed, but for none longer than patience lasts.
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from hookrunner.convergence.seams import FirstRuns
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.model.unit_state import ModuleState, UnitState
 from hookrunner.modules.order import ModuleOrder
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.timers import timeout_at
 
 

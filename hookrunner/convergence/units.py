@@ -6,7 +6,6 @@ come with its runs. `remove` is the one place that ends all of them: a new thing
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from hookrunner.convergence.decisions.hook_values import HookSubject, HookValues
 from hookrunner.convergence.plan import Planner, Planners
@@ -25,6 +24,7 @@ from hookrunner.model.tasks import own_queue
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Unit
 from hookrunner.values.section import LayerSchemas
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

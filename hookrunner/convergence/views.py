@@ -2,7 +2,6 @@
 module take over objects."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import orjson
 
@@ -24,6 +23,7 @@ from hookrunner.releases.manifest_objects import object_id
 from hookrunner.values.section_store import SectionStore
 from hookrunner.web.views.pages import GraphForm, Layer
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from hookrunner.background import Background
@@ -30,6 +29,7 @@ from hookrunner.process.children import Children
 from hookrunner.settings import Settings
 from hookrunner.sources.monitors import Monitors, Streams
 from hookrunner.sources.schedule import Schedules
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

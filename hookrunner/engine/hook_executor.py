@@ -11,7 +11,6 @@ import itertools
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from hookrunner import log
@@ -28,6 +27,7 @@ from hookrunner.model.hook_runs import DEFAULT_OPTIONS, ExitedBadly, RunOptions,
 from hookrunner.model.operations import Answer, MetricOperation, ObjectOperation, PreviousAttempt
 from hookrunner.model.tasks import HookRun
 from hookrunner.waits import Notifier
+from kubetypes.light_dataclasses import dataclass
 
 Turn: TypeAlias = AbstractAsyncContextManager[object]
 """What a process holds while it runs; leaving it gives it back."""

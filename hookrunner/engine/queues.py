@@ -10,7 +10,6 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, takewhile
 from operator import attrgetter
@@ -36,6 +35,7 @@ from hookrunner.model.tasks import (
     Postponed,
     Task,
 )
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.timers import timeout_at
 
 Clock: TypeAlias = Callable[[], float]

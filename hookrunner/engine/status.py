@@ -6,7 +6,7 @@ Reading changes nothing.
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from hookrunner.engine.engine import Engine
@@ -27,6 +27,7 @@ from hookrunner.model.tasks import EnableKubernetesBindings, EnableScheduleBindi
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.sources.monitor import LISTING, Monitor
 from hookrunner.sources.monitors import Monitors
+from kubetypes.light_dataclasses import dataclass
 
 MANY = 20
 """Waiting runs of one hook from which they are shown one by one."""

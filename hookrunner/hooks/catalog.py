@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
 from hookrunner.process.python_script import is_python
 from hookrunner.settings import HooksSettings
+from kubetypes.light_dataclasses import dataclass
 
 _KEPT = 16 << 20
 """Bytes of an answer that are kept; a longer one is an error."""

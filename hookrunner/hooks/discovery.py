@@ -15,7 +15,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Literal
@@ -23,6 +23,7 @@ from typing import Literal
 from hookrunner import log, safe_files
 from hookrunner.errors import BadHookConfig, StartRefused
 from hookrunner.model.modules import GLOBAL
+from kubetypes.light_dataclasses import dataclass
 
 _NOT_HOOKS = (".yaml", ".json", ".md", ".txt")
 _PYTEST = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")

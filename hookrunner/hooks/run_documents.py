@@ -9,7 +9,6 @@ than this version.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import orjson
 
@@ -21,6 +20,7 @@ from hookrunner.model.operations import Answer, ObjectOperation, ValuesOperation
 from hookrunner.model.timestamps import micro_time
 from hookrunner.shapes import ANY_VALUE, FLAG, NUMBER, TEXT, Many, Table, Text, check
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _AGAIN = "runAgainAfterSeconds"
 _LIST = Many(ANY_VALUE, at_least=0)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from uuid import uuid4
@@ -16,6 +16,7 @@ from hookrunner.claimed_directories import lasting_name, reuse
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.model.hook_runs import InstanceInput, Values
 from hookrunner.safe_files import NotPrivate, create_file, open_existing, reuse_directory
+from kubetypes.light_dataclasses import dataclass
 
 _LONGEST_SAFE_NAME = 160
 """A file name may have 255 bytes; a temp file's name adds up to 70 to the hook's."""

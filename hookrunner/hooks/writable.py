@@ -11,13 +11,13 @@ and mounts from a developer's machine belong to their author.
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner import log
 from hookrunner.errors import StartRefused
 from hookrunner.safe_files import User, is_volume
 from hookrunner.settings import HooksSettings
+from kubetypes.light_dataclasses import dataclass
 
 _SHOWN = 5
 

@@ -7,7 +7,6 @@ far, gives none; what is installed works, or it does not. Those records have to 
 the start are over: statuses say already how it was.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner import log
@@ -17,6 +16,7 @@ from hookrunner.convergence.unit_states import CALM, MOST_PAUSES, UnitStates
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.model.releases import Head
+from kubetypes.light_dataclasses import dataclass
 
 _RETRY = 5.0
 """Seconds until releases that could not be read are read again."""

@@ -13,7 +13,6 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from hookrunner import log
@@ -24,6 +23,7 @@ from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost, Watch
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

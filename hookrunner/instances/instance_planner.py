@@ -6,7 +6,7 @@ modules.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.instance_build import BuildTools, InstanceBuild, PreparedBuild
@@ -26,6 +26,7 @@ from hookrunner.model.unit_state import UnitState
 from hookrunner.packages.package_fetcher import PackageFetcher
 from hookrunner.packages.source_locations import PackageSource
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _PATIENCE, _NEXT_PATIENCE = 10.0, 60.0
 """Seconds for objects that are deleted to disappear, in the first attempt and in further ones. A namespace takes 6."""

@@ -11,7 +11,6 @@ have one. What happens meanwhile is in the cache, and looked at again at the end
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import partial
 
 from hookrunner import log
@@ -43,6 +42,7 @@ from hookrunner.model.release_state import ReleaseState
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import INSTANCE, Unit
 from hookrunner.waits import Batches
+from kubetypes.light_dataclasses import dataclass
 
 _SOON = 2.0
 """Seconds after a change of an instance until its status says that a run or a removal is under way, if it still is:

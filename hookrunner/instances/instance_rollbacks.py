@@ -10,11 +10,12 @@ What was given up stands for the spec and the package that led to it: it is trie
 annotation `hookrunner.io/reconcile`, changes (`Instance.asked`). See docs/addons.md#rollback.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from hookrunner.model.addon_status import InstanceFacts, LastHealthy
 from hookrunner.model.timestamps import rfc3339
+from kubetypes.light_dataclasses import dataclass
 
 
 def deadline_of(facts: InstanceFacts) -> float | None:

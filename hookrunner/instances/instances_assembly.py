@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -48,6 +47,7 @@ from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.settings import Settings
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

@@ -12,7 +12,7 @@ package is still in the cache. So a restart with nothing to do asks no source.
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.addons.instance_build import ChosenPackage
 from hookrunner.addons.version_resolver import (
@@ -32,6 +32,7 @@ from hookrunner.packages.package import Package
 from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
 from hookrunner.packages.source_locations import PackageSource
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _HELD = 2
 """Packages whose directories stay: the present one, and the one before, which a hook may still read."""

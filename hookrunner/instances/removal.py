@@ -21,7 +21,6 @@ it. A user may take the finalizer away while no process runs. Then only the rele
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.controllers.event_recorder import EventSource, ObjectEvent
@@ -37,6 +36,7 @@ from hookrunner.model.releases import NEVER_PRUNED, Head, KeptObject, ObjectMark
 from hookrunner.model.status import some
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _AT_ONCE = 8
 """Finalizers that are set at the same time. Many instances at a start would open a connection for each, and the first

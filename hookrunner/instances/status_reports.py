@@ -10,7 +10,7 @@ The health of objects comes from `releases/health/`, and may change long after a
 
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from hookrunner import log
@@ -33,6 +33,7 @@ from hookrunner.model.timestamps import rfc3339
 from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.manifest_objects import ReleaseId
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

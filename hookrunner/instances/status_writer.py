@@ -12,7 +12,6 @@ someone else may lack the subresource; that is logged once, and Events go on.
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.addons.status_conditions import make_status
@@ -28,6 +27,7 @@ from hookrunner.model.timestamps import rfc3339
 from hookrunner.waits import Notifier, Pauses
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 MANAGER = "hookrunner-status"
 BATCH = 0.5

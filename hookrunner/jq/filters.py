@@ -8,7 +8,7 @@ Source: https://jqlang.org/manual/#sort-sort_by
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +16,7 @@ import orjson
 
 from hookrunner.errors import FilterFailed
 from kubetypes.json_values import JSON, written
+from kubetypes.light_dataclasses import dataclass
 
 One = Callable[[JSON], JSON]
 Many = Callable[[JSON], Iterable[JSON]]

@@ -8,10 +8,11 @@ Source of the grammar: https://jqlang.org/manual/, checked against libjq by test
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from kubetypes.light_dataclasses import dataclass
 
 
 class NotSimple(Exception):

@@ -22,7 +22,7 @@ import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, Self
 
 import aiohttp
@@ -35,6 +35,7 @@ from hookrunner.kube import deep_json, refusals
 from hookrunner.kube.back_off import Outage, TokenBucket
 from hookrunner.kube.credentials import Connection, Credentials
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": f"hookrunner/{__version__}"}
 _CONNECT_TIMEOUT = 10.0

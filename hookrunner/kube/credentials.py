@@ -15,7 +15,7 @@ import ssl
 import tempfile
 import time
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -25,6 +25,7 @@ from hookrunner.errors import BadKubeConfig
 from hookrunner.kube.cluster_lookup import Lookup
 from hookrunner.kube.lacked_rights import LackedRights
 from hookrunner.settings import KubeSettings
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 _TOKEN_FILE_AGE = 60.0

@@ -14,7 +14,7 @@ Capabilities are read once, and again when a CustomResourceDefinition or an APIS
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookrunner import log
 from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
@@ -25,6 +25,7 @@ from hookrunner.model.events import ObjectSeen, Report, Synced, WatchRestored
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.resources import Resource, Selection, find_named, hint_kind, hint_other_group, is_kubernetes_group
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 _AGGREGATED = ",".join(

@@ -14,13 +14,13 @@ An object that a repeated list does not mention was deleted meanwhile, also whil
 
 from collections.abc import AsyncGenerator, Hashable, Iterable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from hookrunner.model.bindings import Change
 from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -15,7 +15,6 @@ import asyncio
 import dataclasses
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 from urllib.parse import quote
@@ -27,6 +26,7 @@ from hookrunner.kube.client import JSON_TYPE, METADATA, ApiCall, Client, get_lis
 from hookrunner.model.resources import Resource
 from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _T = TypeVar("_T")
 

@@ -5,7 +5,7 @@ Hooks do not run here, so a package that needs what they find out is not built, 
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hookrunner.addons.addon_crd import read_definitions, read_object_schema, read_spec_schema
@@ -44,6 +44,7 @@ from hookrunner.values.schemas.node import Node
 from hookrunner.values.schemas.schema_files import SPEC, Schemas
 from hookrunner.values.section import READ_ONLY
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.openapi.custom_kinds import custom_kinds
 from kubetypes.yaml_values import BadDocument
 

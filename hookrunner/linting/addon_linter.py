@@ -4,7 +4,6 @@ do what was meant. Their hooks are linted as by `hook lint`.
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -35,6 +34,7 @@ from hookrunner.linting.modules.schema_checks import check_schemas
 from hookrunner.model.addons import Addon
 from hookrunner.values.schemas.schema_files import SPEC
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ with the file BINDING_CONTEXT_PATH or fed by `cat`.
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from hookrunner.linting.hook_source import Source
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

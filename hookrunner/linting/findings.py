@@ -6,12 +6,13 @@ test runs.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import orjson
 
 from hookrunner.shapes import suggestion
+from kubetypes.light_dataclasses import dataclass
 
 
 class Severity(StrEnum):
@@ -66,9 +67,8 @@ class Remark:
     text: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Finding:
-    """A remark in its place. `path` is as the user wrote it; `line` and `column` count from 1."""
+class Finding(NamedTuple):
+    """A remark in its place, which sorts it. `path` is as the user wrote it; `line` and `column` count from 1."""
 
     path: str
     line: int

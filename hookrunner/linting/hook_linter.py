@@ -8,7 +8,7 @@ that can be asked, and of those that cannot, are then read by the checks beside 
 import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from hookrunner.model.bindings import Hook, HookConfig
 from hookrunner.model.status import shortened
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
+from kubetypes.light_dataclasses import dataclass
 
 _HEAD = 8192
 _PLACE = re.compile(r"[\w./-]+(?:\[\d+]\.[\w./-]+)*(?:\[\d+])?")

@@ -4,10 +4,11 @@ import ast
 import io
 import re
 import tokenize
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+
+from kubetypes.light_dataclasses import dataclass
 
 _SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh")
 _BINARY = b"\0"

@@ -7,12 +7,12 @@ the same length and lines, for templates that shorten, split or clean a text on 
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import orjson
 
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _HOSTILE = {
     "line ends": "\n---\na: b\r\n b",

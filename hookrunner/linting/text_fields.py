@@ -5,11 +5,12 @@ a field takes; they are asked by the code that checks values.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.values.schemas.node import Node, filled
 from hookrunner.values.schemas.schema import CheckMode, problems
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _ITEM, _ANY_KEY, _KEY = "[]", "*", "<key>"
 _FREE_KEY = "lint"

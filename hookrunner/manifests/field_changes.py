@@ -11,11 +11,11 @@ lead to the other one. Time and memory grow with the size of the object, not wit
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from hookrunner import redaction
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 ABSENT: Final = object()
 """Stands for the value of a key or an element that one side does not have."""

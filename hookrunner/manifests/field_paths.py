@@ -6,9 +6,10 @@ metadata.annotations[prometheus.io/scrape]          a key that is more than lett
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+
+from kubetypes.light_dataclasses import dataclass
 
 _ADVICE = (
     "write keys with points between them, such as spec.replicas; elements of lists as containers[name=web] or "

@@ -14,7 +14,7 @@ Source: `fileloader.go`, `repospec.go` and `plugins/builtinhelpers` in https://g
 import posixpath
 import re
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import yaml
 
@@ -23,6 +23,7 @@ from hookrunner.errors import RenderFailed
 from hookrunner.manifests.placeholders import is_document
 from kubetypes.bounds import TooLarge
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents, events
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")

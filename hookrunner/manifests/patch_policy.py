@@ -7,7 +7,6 @@ functions of plain values, so that another process can call them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from hookrunner.errors import BadPatch
 from hookrunner.manifests.field_changes import Element, FieldPlace, field_changes
@@ -18,6 +17,7 @@ from hookrunner.model.addons import PatchMode, PatchRule
 from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.model.status import some
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _REPLICATED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 _OWN = ("metadata.labels", "metadata.annotations")

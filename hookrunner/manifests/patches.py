@@ -15,7 +15,6 @@ done in a process of its own, with a deadline (`PATCHING`).
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 import orjson
@@ -27,6 +26,7 @@ from hookrunner.model.sourced_objects import SourcedObject, VersionlessId
 from hookrunner.process.pure_calls import CallLost, SizeBounds
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.openapi import builtin_kinds
 from kubetypes.openapi.documents import SchemaDefinitions, kind_schema
 from kubetypes.openapi.schemas import REFERENCE, Schema

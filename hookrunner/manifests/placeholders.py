@@ -14,7 +14,6 @@ Files that are not YAML, such as the Corefile of a kustomization, get the texts 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import orjson
 import yaml
@@ -23,6 +22,7 @@ from hookrunner.errors import BadManifest, MissingValue
 from hookrunner.manifests.yaml_writer import flow
 from hookrunner.model.addons import Placeholder
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _LINE_END = re.compile("[\n\r\x85\u2028\u2029]")
 _COLLECTIONS = (

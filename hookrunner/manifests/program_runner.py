@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +26,7 @@ from hookrunner.process.child import Command, Exit
 from hookrunner.process.children import Children
 from hookrunner.process.output import OutputStream
 from hookrunner.process.pure_calls import call_by_size
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

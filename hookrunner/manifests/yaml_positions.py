@@ -5,13 +5,13 @@ Paths are spelled as in `shapes.py`: `[0].when.object`. Aliases stay what they a
 
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import yaml
 
 from kubetypes import yaml_values
 from kubetypes.bounds import TooLarge
+from kubetypes.light_dataclasses import dataclass
 
 Place: TypeAlias = tuple[int, int]
 """A line and a column, from 0."""

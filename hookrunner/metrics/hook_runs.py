@@ -5,10 +5,10 @@ their own, for the dashboards of both predecessors.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hookrunner.metrics.series import Counter, Gauge, Histogram, Row, Rows, counter, gauge, histogram
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

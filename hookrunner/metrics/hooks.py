@@ -15,13 +15,14 @@ Not here: reading the file (`hooks/metric_operations.py`), and what a refusal me
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from hookrunner.metrics import exposition
 from hookrunner.metrics.series import Buckets, Distribution
 from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import MetricAction, MetricOperation
+from kubetypes.light_dataclasses import dataclass
 
 _Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 _Key: TypeAlias = tuple[tuple[str, str], ...]

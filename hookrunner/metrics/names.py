@@ -14,12 +14,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from prometheus_client.exposition import generate_latest
-from prometheus_client.gc_collector import GCCollector
-from prometheus_client.platform_collector import PlatformCollector
-from prometheus_client.process_collector import ProcessCollector
-from prometheus_client.registry import CollectorRegistry
-
 from hookrunner.errors import StartRefused
 from hookrunner.metrics.addons import AddonMetrics
 from hookrunner.metrics.cloud import CloudMetrics
@@ -38,6 +32,22 @@ from hookrunner.metrics.series import (
     histogram,
     rows_of,
 )
+
+RUNTIME_SAMPLES = frozenset(
+    (
+        "process_cpu_seconds_total",
+        "process_max_fds",
+        "process_open_fds",
+        "process_resident_memory_bytes",
+        "process_start_time_seconds",
+        "process_virtual_memory_bytes",
+        "python_gc_collections_total",
+        "python_gc_objects_collected_total",
+        "python_gc_objects_uncollectable_total",
+        "python_info",
+    )
+)
+"""The names of what `runtime.py` adds."""
 
 _BINDING = ("hook", "binding", "queue")
 _HOOK = ("hook",)
@@ -253,17 +263,15 @@ class Metrics(ModuleMetrics, AddonMetrics, CloudMetrics):
             )
         self.prefix = prefix
         self._hidden = () if queue_actions else (self.tasks_queue_action_duration_seconds,)
-        self._runtime = _runtime()
         started = time.monotonic()
         self.live_ticks.from_function(lambda: [((), ticks(time.monotonic() - started))])
         for runs in (self.hook_runs, self.global_hook_runs, self.module_hook_runs):
             Counter.accompany(runs.errors, runs.allowed_errors, runs.success)
 
-    def sample_names(self) -> set[str]:
+    def sample_names(self) -> frozenset[str]:
         """The names that the program's own samples have or may have."""
         ours = (sample_names(row.name.format(self.prefix), Histogram.kind) for row in rows())
-        runtime = ({sample.name for sample in family.samples} for family in self._runtime.collect())
-        return set[str]().union(*ours, *runtime)
+        return RUNTIME_SAMPLES.union(*ours)
 
     def exposition(self) -> bytes:
         """The text of `/metrics`."""
@@ -274,7 +282,10 @@ class Metrics(ModuleMetrics, AddonMetrics, CloudMetrics):
         shown = (family for family in self._families() if family not in self._hidden)
         ordered = sorted(shown, key=lambda family: family.name)
         yield from pieces(line for family in ordered for line in family.lines())
-        yield generate_latest(self._runtime)
+        # 17 ms, which a start need not pay.
+        from hookrunner.metrics.runtime import exposition
+
+        yield exposition()
 
     def forget_module(self, module: str, queue: str) -> None:
         """Drop all series about a module, or about its own queue: it will not come back."""
@@ -295,12 +306,3 @@ def ticks(uptime: float) -> int:
 def rows() -> list[Row[Family[Any]]]:
     """The table, in the order of the files."""
     return rows_of(Metrics)
-
-
-def _runtime() -> CollectorRegistry:
-    """What the library knows of this process. Not its global registry: two of us may live in one process (tests)."""
-    registry = CollectorRegistry()
-    GCCollector(registry)
-    PlatformCollector(registry)
-    ProcessCollector(registry=registry)
-    return registry

@@ -4,11 +4,12 @@ Those who run, fetch, build, apply and watch state facts; `addons/status_conditi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Literal
 
 from hookrunner.model.addons import CommonFields
+from kubetypes.light_dataclasses import dataclass
 
 
 class AddonPhase(StrEnum):

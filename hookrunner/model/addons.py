@@ -8,7 +8,7 @@ instance has its queue, its release and its labels.
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +16,7 @@ from hookrunner.model.releases import LONGEST_RELEASE
 from hookrunner.model.resources import ObjectReference, Resource
 from hookrunner.model.units import Drift
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 Scope = Literal["Namespaced", "Cluster"]
 CrdOrigin = Literal["generated", "file", "external"]

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -13,6 +13,7 @@ from hookrunner.model.modules import GLOBAL
 from hookrunner.model.rights import Right
 from hookrunner.model.units import unit_fields
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 MAIN = "main"
 """The queue of everything that names no other."""

@@ -4,7 +4,7 @@ The room of the cloud makes them, `web` renders them; making one changes nothing
 No value holds what a provider was given in its environment.
 """
 
-from dataclasses import dataclass
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ hook starts. Objects and filter results are compact JSON already and are embedde
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 import orjson
@@ -15,6 +15,7 @@ from hookrunner.model.bindings import Change
 from hookrunner.model.json_objects import NO_OBJECTS, JsonObjects
 from hookrunner.model.resources import ObjectKey
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _PIECE = 256 * 1024
 """Bytes of objects that are written at a time."""

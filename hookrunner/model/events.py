@@ -9,12 +9,12 @@ are up to date.
 Then what sources make of them for bindings, and what schedules add: past facts, which the engine turns into tasks.
 """
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from hookrunner.model.bindings import Change
 from hookrunner.model.resources import ObjectKey
 from kubetypes.json_values import JSON, written
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ same for all of them.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType, Snapshots, render, render_v0
 from hookrunner.model.operations import Answer, ObjectOperation, Usage
+from kubetypes.light_dataclasses import dataclass
 
 _REVIEWS = (ContextType.VALIDATING, ContextType.MUTATING, ContextType.CONVERSION)
 _MANY_OBJECTS, _MANY_BYTES = 1000, 64 * 1024

@@ -2,13 +2,13 @@
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 import orjson
 
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 IN_PLACE = 2 << 20
 """Of the work on a review, in bytes of JSON, about: less than 50 ms, and more than clients need that list in pages."""

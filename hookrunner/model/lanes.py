@@ -6,12 +6,12 @@ What is about no single object, a Synchronization or a group, has the whole queu
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hookrunner.errors import BadHookConfig
 from hookrunner.model.bindings import ONE_BY_ONE, Hook, QueueRules
 from hookrunner.model.contexts import Context
 from hookrunner.model.tasks import HookRun, Lane, Order
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

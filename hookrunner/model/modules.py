@@ -6,11 +6,12 @@ the way there and back are refused by their readers.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 
 from hookrunner.model.units import MODULE, Drift, Unit
+from kubetypes.light_dataclasses import dataclass
 
 GLOBAL = "global"
 """The section that every module sees, and the name under which global hooks count as a module."""

@@ -5,9 +5,11 @@ Each room makes those of what it knows; making one changes nothing.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Literal, TypeAlias
+
+from kubetypes.light_dataclasses import dataclass
 
 
 class Urgency(StrEnum):

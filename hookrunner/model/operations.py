@@ -4,13 +4,14 @@
 `file_carrier.py` of the answer. `kube/objects.py`, `metrics/hooks.py` and `values/` carry them out.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.reviews import Converted, Verdict
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 class Verb(StrEnum):

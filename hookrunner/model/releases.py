@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 ROLLED_BACK, PINNED = "rolled-back", "pinned"
 """The notes of a head: restored after a failure, restored on request."""

@@ -7,11 +7,11 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _MOST_VERSIONS = 3
 """Versions that a hint names of one kind."""

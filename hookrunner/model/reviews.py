@@ -11,7 +11,7 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import orjson
@@ -20,6 +20,7 @@ from hookrunner.model import contexts
 from hookrunner.model.bindings import ReviewKind
 from hookrunner.model.json_objects import NO_OBJECTS, JsonObjects
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 DENIED = 403
 """The status code of a refusal that names none."""

@@ -12,9 +12,11 @@ https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/rbac/v1/evaluation
 """
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
+
+from kubetypes.light_dataclasses import dataclass
 
 ANY = "*"
 READS = ("get", "list", "watch")

@@ -1,10 +1,10 @@
 """Objects of manifests with the files that they come from. All steps of a build take and return them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 # fmt: off
 INSTALL_ORDER = (

@@ -4,10 +4,11 @@ The engine makes them, `web` renders them; making one changes nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookrunner.model.contexts import Entry
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 IGNORED = "the API server ignores fields that it does not know"
 """Begins a report of fields that no kind of the API server has."""

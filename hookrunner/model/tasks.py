@@ -6,7 +6,7 @@ How two hook runs become one is decided here and nowhere else (`HookRun.merged`)
 import asyncio
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, Literal, TypeAlias
 
 from hookrunner.model.bindings import MAIN, BindingType, fields_of, label_of, owner_of
@@ -17,6 +17,7 @@ from hookrunner.model.modules import GLOBAL
 from hookrunner.model.operations import PreviousAttempt
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.units import is_unit_of_addon
+from kubetypes.light_dataclasses import dataclass
 
 OPERATOR_STARTUP = "OperatorStartup"
 """The `activation` during the start: of global hooks' first runs, and of the first converge."""

@@ -5,9 +5,10 @@ no step asks which of them it has before it.
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from kubetypes.light_dataclasses import dataclass
 
 Drift = Literal["off", "missing", "warn", "repair"]
 """What is done about objects of a release that someone else has changed or deleted."""

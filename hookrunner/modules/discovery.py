@@ -9,7 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hookrunner import log, safe_files
@@ -19,6 +19,7 @@ from hookrunner.model.modules import GLOBAL, Module, camel, kebab
 from hookrunner.model.releases import LONGEST_RELEASE, is_release_name
 from hookrunner.modules import traits
 from hookrunner.safe_files import list_directory
+from kubetypes.light_dataclasses import dataclass
 
 VALUES_FILE = "values.yaml"
 

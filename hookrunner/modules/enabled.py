@@ -6,7 +6,7 @@ something is unknown that could have a say: it may have been meant to run, so no
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import takewhile
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from hookrunner.modules.order import sequence
 from hookrunner.modules.shelf import StaticFlag
 from hookrunner.settings.modules import EXTENDERS
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 STATIC, DYNAMIC, CONFIG, SCRIPT = EXTENDERS
 REQUIRES = "Requires"

@@ -5,12 +5,13 @@ not on have no order: the table lists them with the reason, the drawings leave t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 from hookrunner.model.modules import Choice, Decision, Module
 from hookrunner.modules.discovery import sort_key
 from hookrunner.modules.order import ModuleOrder
+from kubetypes.light_dataclasses import dataclass
 
 _MERMAID = {"weight": "-.->", "gate": "==>", "requires": "-->"}
 _DOT = {"weight": "style=dashed", "gate": "style=bold", "requires": "style=solid"}

@@ -12,7 +12,7 @@ What a user configures is a manifest of a ConfigMap or a Secret, or plain sectio
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 
 from hookrunner import redaction
@@ -29,6 +29,7 @@ from hookrunner.values.config_sections import Config
 from hookrunner.values.section import Origin
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.openapi import builtin_kinds
 from kubetypes.yaml_values import BadDocument
 

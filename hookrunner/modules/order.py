@@ -14,7 +14,6 @@ anything runs.
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from itertools import groupby, pairwise
@@ -22,6 +21,7 @@ from typing import Literal
 
 from hookrunner.model.modules import Module
 from hookrunner.modules.discovery import sort_key
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

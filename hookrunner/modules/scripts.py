@@ -8,7 +8,6 @@ follows from its answer."""
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -29,6 +28,7 @@ from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
 from hookrunner.safe_files import create_file, open_existing, open_without_waiting
 from hookrunner.settings import HooksSettings
+from kubetypes.light_dataclasses import dataclass
 
 _LONGEST = 1024
 """Characters that are read of what a script wrote."""

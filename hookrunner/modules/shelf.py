@@ -10,7 +10,7 @@ refused.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from hookrunner import log, redaction, safe_files
@@ -26,6 +26,7 @@ from hookrunner.values.schemas.schema_files import Schemas
 from hookrunner.values.section import merged
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import BadDocument
 
 _log = log.get(__name__)

@@ -6,7 +6,7 @@ prevents that the module is loaded: a guess might install it at the wrong time o
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from hookrunner import log, ranges, safe_files
@@ -16,6 +16,7 @@ from hookrunner.model.modules import Traits
 from hookrunner.shapes import Problem
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import BadDocument
 
 MODULE_FILE = "module.yaml"

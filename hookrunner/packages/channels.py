@@ -19,7 +19,6 @@ Source: docs/packaging-addons.md, https://semver.org/#spec-item-11
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from hookrunner import ranges
 from hookrunner.errors import PackageError
@@ -29,6 +28,7 @@ from hookrunner.process.pure_calls import SizeBounds
 from hookrunner.shapes import TEXT, Many, Problem, Table, check, suggestion
 from kubetypes.bounds import PACKAGE_TEXT, in_units
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
 _ENTRY = Table(

@@ -16,7 +16,7 @@ Source: docs/packaging-addons.md
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from hookrunner import ranges
@@ -34,6 +34,7 @@ from hookrunner.packages.package_files import (
 from hookrunner.shapes import TEXT, Many, Problem, Table, check, suggestion
 from kubetypes.bounds import PACKAGE_TEXT
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 
 PACKAGE_FILE = "package.yaml"

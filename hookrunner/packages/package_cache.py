@@ -25,7 +25,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner import log, safe_files
@@ -33,6 +32,7 @@ from hookrunner.errors import PackageError
 from hookrunner.packages.names import LARGEST_FILE
 from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_files import PackageFiles, is_digest
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 _DRAFT, _DELETED = ".new-", ".old-"

@@ -22,7 +22,7 @@ Source: docs/packaging-addons.md
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -49,6 +49,7 @@ from hookrunner.packages.source_locations import (
 )
 from hookrunner.process.pure_calls import call_by_size
 from hookrunner.settings.addons import Verification
+from kubetypes.light_dataclasses import dataclass
 
 _T = TypeVar("_T")
 

@@ -16,7 +16,7 @@ Source: docs/packaging-addons.md
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
@@ -27,6 +27,7 @@ from hookrunner.packages.names import is_component, shown
 from hookrunner.packages.package import Package
 from hookrunner.settings import AddonsSettings
 from kubetypes.foreign_pages import is_loopback
+from kubetypes.light_dataclasses import dataclass
 
 DEFAULT_CHANNELS = "addon-channels"
 

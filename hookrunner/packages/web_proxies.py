@@ -9,12 +9,13 @@ Source: https://pkg.go.dev/golang.org/x/net/http/httpproxy#Config
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from yarl import URL
 
 from kubetypes.foreign_pages import is_loopback
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from hookrunner import log
 from hookrunner.process.leader import Leader, WaitStatus
 from hookrunner.process.output import ChunkSink, LineReader, LineSink, OutputPipe, OutputStream
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in one unit of ru_maxrss, getrusage(2)

@@ -5,8 +5,9 @@ Only spaces and tabs part the two (binfmt_script.c): a carriage return belongs t
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from kubetypes.light_dataclasses import dataclass
 
 _LONGEST = 256
 """Bytes that Linux reads of it, BINPRM_BUF_SIZE."""

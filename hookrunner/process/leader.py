@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner import log
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 _TICK = 1.0 / os.sysconf("SC_CLK_TCK")

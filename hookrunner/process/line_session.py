@@ -12,13 +12,13 @@ request that is open, ends the session: nothing that this process writes from th
 import asyncio
 import os
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Generic, Self, TypeVar
 
 from hookrunner.errors import HookFailed
 from hookrunner.process.child import Exit
 from hookrunner.process.output import OutputPipe
 from kubetypes.bounds import in_units
+from kubetypes.light_dataclasses import dataclass
 
 T = TypeVar("T")
 

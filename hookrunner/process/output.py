@@ -14,13 +14,13 @@ import asyncio
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 import orjson
 
 from hookrunner import log
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get()
 

@@ -15,7 +15,6 @@ import asyncio
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGPROF
 from typing import ParamSpec, TypeVar, cast
@@ -23,6 +22,7 @@ from typing import ParamSpec, TypeVar, cast
 from hookrunner.process import pure_call_worker
 from hookrunner.process.worker import Worker, WorkerLost
 from hookrunner.process.worker_process import LENGTH
+from kubetypes.light_dataclasses import dataclass
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")

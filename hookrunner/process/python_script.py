@@ -6,11 +6,11 @@ import os
 import re
 import shutil
 import stat
-from dataclasses import dataclass
 from functools import lru_cache
 
 from hookrunner.process import hashbang
 from hookrunner.process.child import Command
+from kubetypes.light_dataclasses import dataclass
 
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _FLAGS = re.compile(r"-[bBdEIOPqsSu]+")

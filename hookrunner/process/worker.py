@@ -5,11 +5,11 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Self
 
 from hookrunner import safe_files
 from hookrunner.process.worker_process import LENGTH
+from kubetypes.light_dataclasses import dataclass
 
 
 class WorkerLost(Exception):

@@ -5,12 +5,13 @@ Source: https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/val
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookrunner.model.bindings import Admission, Hook
 from hookrunner.model.reviews import admission_path, conversion_path, webhook_id, webhook_name
 from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _REVIEWS = ("v1", "v1beta1")
 _PORT = 443

@@ -13,7 +13,7 @@ release, which is about to end, cannot undo what the new one has registered.
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from hookrunner.errors import AlreadyExists, Conflict, Denied, NotFound
@@ -25,6 +25,7 @@ from hookrunner.model.resources import Resource
 from hookrunner.model.timestamps import micro_time
 from hookrunner.registration.webhook_objects import DEFINITION, Registration, TrustedCertificates, without
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 GENERATION = "hookrunner.io/generation"
 WANTED = "hookrunner.io/wanted"

@@ -9,7 +9,6 @@ import binascii
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner.model.resources import Resource
@@ -17,6 +16,7 @@ from hookrunner.model.reviews import ADMISSION, unit_of
 from hookrunner.registration.desired import DesiredRegistrations, Target
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 US = "hookrunner"

@@ -18,7 +18,7 @@ deletes.
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from hookrunner import log
@@ -49,6 +49,7 @@ from hookrunner.releases.objects.object_marks import IGNORE, as_adopted, is_adop
 from hookrunner.releases.objects.tolerant_writes import find_faults
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 Kind: TypeAlias = tuple[str, str]
 """apiVersion and kind, as manifests have them."""

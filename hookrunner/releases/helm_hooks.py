@@ -12,7 +12,7 @@ Source: https://helm.sh/docs/topics/charts_hooks/
 """
 
 from collections.abc import AsyncGenerator, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from hookrunner import log
@@ -26,6 +26,7 @@ from hookrunner.releases.kstatus import ended
 from hookrunner.releases.manifest_objects import CRD, MANAGER, KindResolver, ReleaseId, object_id
 from hookrunner.releases.readiness import Readiness, has, is_gone
 from hookrunner.releases.records.record import now
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 _FIRST, _AFTER_SUCCESS, _AFTER_FAILURE = "before-hook-creation", "hook-succeeded", "hook-failed"

@@ -17,7 +17,6 @@ such an object says is not checked before it is applied; in later revisions it i
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.kube.client import Client
@@ -29,6 +28,7 @@ from hookrunner.releases.objects.object_writer import ObjectWriter
 from hookrunner.releases.objects.stage_runner import OBJECTS_AT_ONCE, StageProgress, run_stage
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _ESTABLISHED_WITHIN = 60.0
 

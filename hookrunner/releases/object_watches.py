@@ -13,7 +13,7 @@ At most one batch waits for a reader, because it may hold many whole objects; a 
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from hookrunner.background import Background
@@ -21,6 +21,7 @@ from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, O
 from hookrunner.model.events import Synced
 from hookrunner.model.resources import ObjectKey, Selection
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _REMEMBERED_FOR = 10.0
 """Seconds: longer than it takes until a release that was written is tracked."""

@@ -17,7 +17,6 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from hookrunner.errors import KubeError, ReleaseFailed
 from hookrunner.kube.client import Client
@@ -55,6 +54,7 @@ from hookrunner.releases.release_removal import ReleaseRemoval
 from hookrunner.releases.rollout import ReleaseRollout, RolloutTools
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _NO_OPTIONS = ReleaseOptions()
 _UNFINISHED = frozenset({RevisionStatus.DEPLOYED, RevisionStatus.UNINSTALLING, *PENDING})

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from hookrunner import log
 from hookrunner.errors import ObjectsDeleted, ReleaseFailed
@@ -36,6 +36,7 @@ from hookrunner.releases.records.record import (
 )
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

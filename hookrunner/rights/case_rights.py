@@ -11,7 +11,6 @@ import asyncio
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from hookrunner.testing.cases.case_format import SUFFIX
 from hookrunner.testing.cases.case_runner import results_in_order
 from hookrunner.testing.recorded_runs import RecordedRun, record_run
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _LAST_LINES = 5
 """Of what a hook printed, in an error."""

@@ -7,7 +7,7 @@ needed.notes                        # what could only be guessed
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.addons.addon_crd import read_definitions
 from hookrunner.addons.addon_discovery import AddonCatalog, load_offer
@@ -31,6 +31,7 @@ from hookrunner.rights.package_rights import INSTANCE, ModuleCharts, addon_right
 from hookrunner.settings import Settings
 from hookrunner.testing.addons.addon_bench import SourceOf, addon_bench
 from hookrunner.testing.bench import Bench, bench
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

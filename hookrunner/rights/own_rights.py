@@ -6,7 +6,6 @@ docs/security.md and the templates of the chart have the same for the chart's va
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from hookrunner.cloud.rights import rights_of
 from hookrunner.model.addons import Addon
@@ -15,6 +14,7 @@ from hookrunner.model.rights import READS, Reason, Right
 from hookrunner.rights.hook_rights import WATCH
 from hookrunner.settings import CertificateSource, Settings
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _CRDS = ("apiextensions.k8s.io",), ("customresourcedefinitions",)
 _CONFIGURATIONS = ("admissionregistration.k8s.io",)

@@ -8,7 +8,7 @@ configure.
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from hookrunner.charts.renderer import Renderer
@@ -26,6 +26,7 @@ from hookrunner.rights.release_rights import Release, health_rights, release_rig
 from hookrunner.testing.addons.addon_bench import AddonBench, BuiltInstance
 from hookrunner.testing.addons.addon_cases import read_cases
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 INSTANCE = ANY
 """As the namespace of a right: those in which instances are reconciled."""

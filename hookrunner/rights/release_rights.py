@@ -14,13 +14,14 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.model.rights import ANY, Reason, Right
 from hookrunner.releases.manifest_objects import CRD, RECREATE, is_marked, must_stay
 from hookrunner.rights.hook_rights import WATCH
 from hookrunner.rights.kind_names import KindNames
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 APPLIED = "Helm hooks, whose first apply creates them"
 """The API server asks for `create` then, though the request is a `patch`."""

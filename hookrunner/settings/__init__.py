@@ -10,7 +10,7 @@ variable that is set to nothing counts as not set, as in both predecessors.
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from typing import Any
 
 from hookrunner.errors import BadSetting
@@ -39,6 +39,7 @@ from hookrunner.settings.webhooks import (
     ValidatingSettings,
     WebhookSettings,
 )
+from kubetypes.light_dataclasses import dataclass
 
 __all__ = [
     "AddonsSettings",

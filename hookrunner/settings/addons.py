@@ -5,12 +5,12 @@ by starting a hook runner.
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from hookrunner.options import DURATION, MAYBE_PATH, SIZE, TEXT, OptionType, one_of, setting
 from hookrunner.settings.modules import DIRECTORIES, MAYBE_NAME
+from kubetypes.light_dataclasses import dataclass
 
 Verification = Literal["off", "digest", "signature"]
 

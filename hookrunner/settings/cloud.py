@@ -5,7 +5,6 @@ Names, meanings and defaults are those of upstream's cloud controller manager wh
 Without --cloud-provider there are no loops.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner.options import COUNT, COUNT_FROM_1, DURATION, MAYBE_PATH, PATH, TEXT, YES_NO, setting
@@ -22,6 +21,7 @@ from hookrunner.settings.cloud_option_types import (
     VARIABLES,
     Cidr,
 )
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -29,6 +29,7 @@ from hookrunner.options import (
     one_of,
     setting,
 )
+from kubetypes.light_dataclasses import dataclass
 
 BARE = ("{}",)
 SHELL = ("SHELL_OPERATOR_{}",)

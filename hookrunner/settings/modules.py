@@ -7,7 +7,7 @@ prefix: both are read, the prefixed one wins. Ours are the flags that no variabl
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast
 
@@ -27,6 +27,7 @@ from hookrunner.options import (
     setting,
 )
 from hookrunner.settings.groups import BARE, four_for_each_cpu
+from kubetypes.light_dataclasses import dataclass
 
 EXTENDERS = ("Static", "DynamicallyEnabled", "KubeConfig", "ScriptEnabled")
 """The extenders that decide whether a module is on, in the order of their decisions."""

@@ -5,7 +5,7 @@ Flags and defaults of the servers are the predecessor's; `WebhookSettings` is ou
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -26,6 +26,7 @@ from hookrunner.options import (
     setting,
 )
 from hookrunner.settings.groups import BARE, four_for_each_cpu
+from kubetypes.light_dataclasses import dataclass
 
 SECRET = "hookrunner-webhook-certs"
 """Where the certificates are kept that we make ourselves, if no other Secret is named."""

@@ -7,7 +7,7 @@ each change leads to one event. `obstacle` says why a hook must not run on this 
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from hookrunner.errors import FilterFailed
@@ -29,6 +29,7 @@ from hookrunner.model.events import (
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.sources.snapshots import Projection, Snapshot
 from hookrunner.waits import Batches
+from kubetypes.light_dataclasses import dataclass
 
 Event: TypeAlias = ObjectChanged | FilterBroke | Progressed
 

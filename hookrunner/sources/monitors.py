@@ -13,7 +13,7 @@ that hangs, does not stop the others: it goes on with a watch of its own. The sh
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import TypeAlias
 
@@ -29,6 +29,7 @@ from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.sources.monitor import Event, Monitor, Scope
 from hookrunner.sources.snapshots import Projection, labels_of
 from hookrunner.waits import Batches
+from kubetypes.light_dataclasses import dataclass
 
 Clock = Callable[[], float]
 

@@ -10,12 +10,12 @@ What a crontab means is in `cron.py`.
 import asyncio
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from math import inf
 from operator import attrgetter
 
 from hookrunner import cron
 from hookrunner.model.events import Ticked
+from kubetypes.light_dataclasses import dataclass
 
 _LONGEST_SLEEP = 60.0
 """Seconds until the wall clock is looked at again. The loop sleeps on the monotonic clock, which neither sees the wall

@@ -10,7 +10,7 @@ for the debug dump. Its monitor knows whether it is complete.
 
 import time
 from collections.abc import Callable, Iterator, KeysView, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 
 import orjson
 
@@ -24,6 +24,7 @@ from hookrunner.model.events import ObjectSeen
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import own_queue
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ A module's hook gets the files of values and patches that it has in a running ho
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -44,6 +44,7 @@ from hookrunner.testing.happenings import Given, Happening, NotRun
 from hookrunner.testing.plan import PlannedRun, plan_run
 from hookrunner.testing.results import Effects, Patched, Result
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.patches import json_patch
 from kubetypes.patches.refusals import PatchRefused
 

@@ -5,7 +5,6 @@ which order is decided by the monitor, as in a running hookrunner.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from hookrunner.engine import dispatch
 from hookrunner.errors import BadInput
@@ -32,6 +31,7 @@ from hookrunner.testing.happenings import Changed, Given, NotRun
 from hookrunner.testing.matching import mismatch
 from hookrunner.waits import Batches
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

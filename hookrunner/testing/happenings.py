@@ -6,13 +6,14 @@ binding's own filter is applied to them later.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypeAlias
 
 from hookrunner.errors import BadInput
 from hookrunner.model.bindings import BindingType, Change, Hook
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypeVar
@@ -36,6 +36,7 @@ from hookrunner.testing.happenings import (
 )
 from hookrunner.testing.results import Effects, Result
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 __tracebackhide__ = True  # by pytest: what fails is the line in the test
 

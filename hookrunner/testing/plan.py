@@ -5,7 +5,7 @@ make the snapshots (`monitors.py`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.engine import dispatch
 from hookrunner.errors import BadInput
@@ -34,6 +34,7 @@ from hookrunner.testing.happenings import (
 )
 from hookrunner.testing.matching import mismatch
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ The sandbox holds the objects that the hook is given. Only clients with its toke
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +25,7 @@ from hookrunner.testing.results import Result
 from kubesandbox.errors import ObjectRefused
 from kubesandbox.sandbox import Options, Sandbox, serving
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _OUTCOME = ("run", "reason", "exit", "failure")
 """What a case expects of the run itself; the rest may differ where the hook finds a cluster."""

@@ -1,7 +1,7 @@
 """What came of a run: the result, its effects on the objects, and both as people and programs read them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import orjson
 
@@ -12,6 +12,7 @@ from hookrunner.testing import display
 from hookrunner.testing.display import as_yaml, name_of, yaml_diff
 from hookrunner.values import patches
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

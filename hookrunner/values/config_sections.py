@@ -8,7 +8,7 @@ is a text). What is written here reads the same in both. See docs/differences.md
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import orjson
 import yaml
@@ -20,6 +20,7 @@ from hookrunner.values import pointers
 from kubetypes import yaml_values
 from kubetypes.bounds import SECTIONS, Tally
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import BadDocument
 
 _MAINTENANCE = "Maintenance"

@@ -10,7 +10,7 @@ In a changed document an operation may not fit any more. It is skipped and kept:
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from hookrunner import redaction
 from hookrunner.errors import BadValues
@@ -20,6 +20,7 @@ from hookrunner.values import pointers
 from hookrunner.values.pointers import Draft, Misfit, Pointer
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _FLAGS = {True: True, False: False, "true": True, "false": False}
 

@@ -14,7 +14,7 @@ never changes either: every edit gives a new one or raises, so that a refused ed
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple, Protocol
 
 import orjson
@@ -26,6 +26,7 @@ from hookrunner.values.patches import Patches
 from hookrunner.values.pointers import Misfit, Pointer
 from kubetypes import json_values
 from kubetypes.json_values import JSON, written
+from kubetypes.light_dataclasses import dataclass
 
 
 class LayerSchema(Protocol):

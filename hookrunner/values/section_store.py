@@ -6,7 +6,7 @@ addon-operator's, docs/differences.md says so.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import orjson
@@ -20,6 +20,7 @@ from hookrunner.values.config_sections import Config
 from hookrunner.values.section import NO_SCHEMAS, LayerSchemas, Origin, Section, origins
 from kubetypes import json_values
 from kubetypes.json_values import JSON, written
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

@@ -9,7 +9,7 @@ Everything shown comes from the functions of `Views`; asking changes nothing. Wh
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
@@ -40,6 +40,7 @@ from hookrunner.web.views.stack_routes import stack_routes
 from hookrunner.web.views.unit_routes import release_routes, value_routes
 from kubetypes import foreign_pages
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

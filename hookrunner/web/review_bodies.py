@@ -6,9 +6,10 @@ elsewhere (connections.py), what stands in it in review_documents.py.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from aiohttp import HttpVersion11, web
+
+from kubetypes.light_dataclasses import dataclass
 
 _WORST = 40
 """No text takes more times its size when it is parsed."""

@@ -9,13 +9,13 @@ others from running.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from aiohttp import web
 
 from hookrunner.metrics.names import Metrics
 from hookrunner.options import Memory
+from kubetypes.light_dataclasses import dataclass
 
 _UNLIMITED = 1 << 60
 """Without a limit version 1 writes a number close to the largest."""

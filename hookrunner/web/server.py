@@ -9,7 +9,6 @@ loaded, so that probes get an answer from the first second on; then it is alive,
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -20,6 +19,7 @@ from hookrunner.model.status import Condition, ConvergeDump
 from hookrunner.model.timestamps import rfc3339
 from hookrunner.web.formats import answer, list_routes
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 SCRAPES = 8
 """Concurrent scrapes. Each takes time of the event loop, for which probes and reviews wait."""

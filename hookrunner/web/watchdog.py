@@ -22,9 +22,9 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from hookrunner import log
+from kubetypes.light_dataclasses import dataclass
 
 _STDERR = 2
 _MOST_ANSWERS = 20

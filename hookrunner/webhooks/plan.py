@@ -4,7 +4,7 @@ exist.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hookrunner import safe_files
@@ -14,6 +14,7 @@ from hookrunner.model.bindings import Hook, ReviewKind
 from hookrunner.registration.desired import Target, own_namespace, targets
 from hookrunner.settings import ConversionSettings, Settings, ValidatingSettings
 from kubetypes.foreign_pages import is_loopback
+from kubetypes.light_dataclasses import dataclass
 
 LOOPBACK = "127.0.0.1"
 _BOTH: frozenset[ReviewKind] = frozenset({"admission", "conversion"})

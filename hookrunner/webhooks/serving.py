@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from hookrunner.engine.assembly import Parts
 from hookrunner.engine.reviews.reviewer import ReviewDeclarations
@@ -30,6 +30,7 @@ from hookrunner.registration.registrar import Registrar
 from hookrunner.settings import Settings
 from hookrunner.webhooks.plan import WebhookPlan, kinds
 from hookrunner.webhooks.servers import Publish, Servers
+from kubetypes.light_dataclasses import dataclass
 
 _SERVICES = Resource("v1", "Service", "services", True)
 

@@ -5,12 +5,14 @@ The data comes from `tests/controlplane/go/gotypes`, which asks Go's reflection 
 """
 
 import gzip
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import orjson
+
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -9,10 +9,10 @@ https://kubernetes.io/docs/reference/kubectl/jsonpath/
 import operator
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 Step = Callable[[list[Any]], list[Any]]
 

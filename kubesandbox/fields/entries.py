@@ -1,7 +1,7 @@
 """`metadata.managedFields`: who owns which fields of an object, by what kind of write, since when."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -11,6 +11,7 @@ from kubesandbox.fields.elements import canonical, ordered
 from kubesandbox.times import rfc3339
 from kubetypes.field_sets import LEAF, SELF, Fields, member, node_of, union
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 APPLY = "Apply"
 UPDATE = "Update"

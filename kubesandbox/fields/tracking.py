@@ -1,7 +1,7 @@
 """Managed fields of one object: what a write to it leaves, and server-side apply. `writes.py` describes the input."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubesandbox.fields import last_applied, ownership
 from kubesandbox.fields.checks import check, check_live
@@ -25,6 +25,7 @@ from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused
 from kubetypes.field_sets import Fields, difference, intersection, of, union
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 RESET: tuple[JSON, ...] = ([], [{}])

@@ -7,7 +7,6 @@ has the media types (`#receiving-resources-as-tables`, `#metadata-only-fetches`)
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -21,6 +20,7 @@ from kubesandbox.status import NOTHING, Refused, bad_request, not_acceptable
 from kubesandbox.verbs import bodies
 from kubesandbox.verbs.reading import Page
 from kubesandbox.verbs.watching import Event
+from kubetypes.light_dataclasses import dataclass
 
 OFFERED = (
     "application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, "

@@ -1,6 +1,6 @@
 """One request, understood as far as its path and headers go: which kind, which verb, which form of answer."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from aiohttp import web
 
@@ -11,6 +11,7 @@ from kubesandbox.kinds import Kind, Kinds
 from kubesandbox.query import requests
 from kubesandbox.query.requests import Place
 from kubesandbox.status import NoPage
+from kubetypes.light_dataclasses import dataclass
 
 ACROSS_NAMESPACES = ("list", "watch")
 COLLECTION = ("list", "watch", "create", "deletecollection")

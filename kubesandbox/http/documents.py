@@ -1,7 +1,7 @@
 """The paths that are no resource's: which document is shown at each, in which of its forms."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 
 import orjson
@@ -10,6 +10,7 @@ from kubesandbox.http import answers, discovery, openapi
 from kubesandbox.kinds import Kinds
 from kubesandbox.status import NoPage
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 JSON_TYPE = {"Content-Type": "application/json"}

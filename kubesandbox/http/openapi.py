@@ -9,7 +9,6 @@ https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -18,6 +17,7 @@ import orjson
 from kubesandbox import data
 from kubesandbox.kinds import Kind, Kinds
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.openapi import builtin_kinds, documents
 
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"

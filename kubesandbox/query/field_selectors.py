@@ -5,11 +5,12 @@ are is a table per kind; custom resources have those that their definition lists
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Refused, bad_request, shown
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.selectors import Term, WrongSelector, failed_field, field_terms
 
 NAME = "metadata.name"

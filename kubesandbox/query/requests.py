@@ -5,12 +5,12 @@ Paths: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uri
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kubesandbox import status
 from kubesandbox.query.parameters import flag, number, version, version_to_wait_for
 from kubesandbox.status import About, Cause, bad_request
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 OPTIONS_OF = {

@@ -6,11 +6,11 @@ with which it refuses are those of apimachinery's parser. The selectors of field
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kubesandbox import names
 from kubesandbox.status import bad_request, shown
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.selectors import Requirement, failed_label, integer, requirements
 
 _OPERATORS = {"in": "in", "notin": "notin", "=": "=", "==": "=", "!=": "!=", ">": ">", "<": "<"}

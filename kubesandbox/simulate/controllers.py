@@ -1,13 +1,14 @@
 """Who looks after what: each resource with the function that says what happens to it next, and whose changes matter."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesandbox.simulate import endpoints, kubelet, nodes, scheduler, volumes
 from kubesandbox.simulate.workloads import daemonsets, deployments, jobs, replicasets, statefulsets
 from kubesandbox.simulate.world import PlannedStep, World, controller
 from kubesandbox.store import Key
 from kubesandbox.verbs.rules import Object
+from kubetypes.light_dataclasses import dataclass
 
 MANAGER = "kube-controller-manager"
 

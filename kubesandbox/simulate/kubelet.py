@@ -6,7 +6,6 @@ https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 from zlib import crc32
@@ -16,6 +15,7 @@ from kubesandbox.simulate.world import Delete, PlannedStep, Tell, Update, World,
 from kubesandbox.status import shown
 from kubesandbox.times import rfc3339
 from kubesandbox.verbs.rules import Object
+from kubetypes.light_dataclasses import dataclass
 
 EXIT_CODE = "sandbox.hookrunner.io/exit-code"
 NETWORK = "10.244"

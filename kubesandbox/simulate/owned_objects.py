@@ -6,7 +6,6 @@ https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-depende
 
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
@@ -16,6 +15,7 @@ from kubesandbox.query.selectors import from_object
 from kubesandbox.simulate.world import Create, Delete, Update, World, Write, controller
 from kubesandbox.times import rfc3339
 from kubesandbox.verbs.rules import Object
+from kubetypes.light_dataclasses import dataclass
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -4,12 +4,13 @@ A plan is a value: writes, at once or after a while; `loop.py` carries them out.
 store, read only, each look the newest.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TypeAlias
 
 from kubesandbox.store import Key, Store, Stored
 from kubesandbox.verbs.rules import Object
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

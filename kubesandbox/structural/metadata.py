@@ -8,13 +8,14 @@ Source: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/o
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn
 
 from kubesandbox import names
 from kubesandbox.builtin import metadata
 from kubesandbox.status import Cause, required, wrong
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.openapi.schemas import Schema
 
 JSON_NAMES = {str: "string", int: "number", float: "number", bool: "bool", dict: "object", list: "array"}

@@ -4,7 +4,6 @@ An integer is compared with the whole part of a limit, as Go does.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from kubesandbox.structural.complaints import (
@@ -20,6 +19,7 @@ from kubesandbox.structural.complaints import (
 from kubetypes import patterns
 from kubetypes.formats import FORMATS
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 BITS = {"int32": 31, "int64": 63, "": 63}
 LARGEST_FLOAT = 3.4028234663852886e38

@@ -4,11 +4,11 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 """
 
 from copy import deepcopy
-from dataclasses import dataclass
 
 from kubesandbox.kinds import Kind
 from kubesandbox.status import Cause, Refused, wrong
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 LARGEST = 2**31 - 1
 METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")

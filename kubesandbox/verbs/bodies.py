@@ -3,7 +3,6 @@ as the API refuses it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -14,6 +13,7 @@ from kubesandbox.status import Refused, bad_request, unsupported_media_type
 from kubetypes import json_values, yaml_values
 from kubetypes.bounds import DEPTH, OBJECT, TooLarge
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import BadDocument
 
 LIMIT = OBJECT.size

@@ -1,7 +1,6 @@
 """Which patch a request's body is, by its content type, and applying it to an object."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -9,6 +8,7 @@ from kubesandbox.kinds import Kind
 from kubesandbox.status import NOTHING, Refused, bad_request, unsupported_media_type
 from kubesandbox.verbs import bodies
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.patches import json_patch, merge_patch, strategic
 from kubetypes.patches.refusals import PatchRefused
 

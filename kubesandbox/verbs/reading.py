@@ -8,7 +8,6 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-re
 import base64
 import binascii
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -23,6 +22,7 @@ from kubesandbox.status import Cause, Refused, bad_request, expired
 from kubesandbox.store import Key, Store, Stored
 from kubesandbox.structural import versions
 from kubesandbox.verbs import events
+from kubetypes.light_dataclasses import dataclass
 
 AS_IT_IS_NOW = -1
 """In a token: go on after the last object, in whatever is there now."""

@@ -3,7 +3,7 @@ Namespace is finished by `finalize`, a Pod leaves by `eviction` and gets its nod
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubesandbox import status
 from kubesandbox.kinds import Kind
@@ -18,6 +18,7 @@ from kubesandbox.verbs.patching import APPLY, Patch
 from kubesandbox.verbs.rules import Object
 from kubesandbox.verbs.verbs import Verbs, Written
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 PLAIN = ("", "status")
 

@@ -7,7 +7,7 @@ Reading is in `reading.py` and `watching.py`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
 
@@ -25,6 +25,7 @@ from kubesandbox.verbs.gate import OPEN, UNCONVERTED, AdmissionGate, Converter
 from kubesandbox.verbs.patching import APPLY, Patch
 from kubesandbox.verbs.rules import Object
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 PRIORITIES = "priorityclasses.scheduling.k8s.io"
 DEFINITION_ENDS = "create not allowed while custom resource definition is terminating"

@@ -10,7 +10,6 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -22,6 +21,7 @@ from kubesandbox.store import Store, StoreChange, Stored
 from kubesandbox.verbs import reading
 from kubesandbox.verbs.gate import Converter
 from kubesandbox.verbs.reading import Matches
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.timers import pause
 
 BOOKMARK_SECONDS = 60.0

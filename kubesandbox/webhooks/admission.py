@@ -6,7 +6,6 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import uuid4
 
 from kubesandbox import status
@@ -22,6 +21,7 @@ from kubesandbox.webhooks.mutations import Unusable, internal
 from kubesandbox.webhooks.reviews import BadReply, BadReview, Reply
 from kubesandbox.webhooks.webhook_client import WebhookClient
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.webhook_rules import labels_of
 
 _log = logging.getLogger(__name__)

@@ -3,12 +3,11 @@
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
 
-from dataclasses import dataclass
-
 from kubesandbox.query.selectors import LabelSelector, from_object
 from kubesandbox.store import Store
 from kubesandbox.verbs.rules import Object
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 GROUP = "admissionregistration.k8s.io"
 MUTATING, VALIDATING = f"mutatingwebhookconfigurations.{GROUP}", f"validatingwebhookconfigurations.{GROUP}"

@@ -4,7 +4,7 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubesandbox.kinds import Kind
 from kubesandbox.query.requests import Place
@@ -13,6 +13,7 @@ from kubesandbox.webhooks.configurations import ConfiguredWebhook
 from kubetypes import cel, match_conditions
 from kubetypes.cel import NoValue, WrongExpression
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.webhook_rules import AskedWrite, failed_object_label, failed_part
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"

@@ -6,7 +6,6 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 import base64
 import binascii
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kubesandbox.kinds import Kind, Subresource
 from kubesandbox.status import About, Cause, Refused
@@ -14,6 +13,7 @@ from kubesandbox.verbs.rules import Object
 from kubesandbox.webhooks.matching import Attempt, operation
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 GROUP = "admission.k8s.io"
 VERSIONS = ("v1", "v1beta1")

@@ -6,11 +6,12 @@ with 500 by a real API server, and refused here. Only built-in kinds have such p
 """
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import orjson
 
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.openapi.schemas import Schema
 from kubetypes.patches.ordering import Identity, first_places, identity, in_order, not_a
 from kubetypes.patches.printed import LIST, OBJECT, as_text, printed, wrong_type

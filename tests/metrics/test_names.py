@@ -9,8 +9,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from hookrunner.errors import StartRefused
-from hookrunner.metrics.names import Metrics, rows, ticks
+from hookrunner.metrics.names import RUNTIME_SAMPLES, Metrics, rows, ticks
 from hookrunner.metrics.recorders import Requests
+from hookrunner.metrics.runtime import registry
 from tests.tables import each
 
 REFERENCE = """
@@ -257,6 +258,12 @@ def test_invalid_prefix_refuses_the_start(prefix: str) -> None:
 def test_metrics_of_process_and_interpreter_are_exported() -> None:
     names = {family.name for family in text_string_to_metric_families(Metrics().exposition().decode())}
     assert {"process_resident_memory_bytes", "python_info", "hookrunner_live_ticks"} <= names
+
+
+def test_hooks_may_have_no_name_of_process_and_interpreter() -> None:
+    """The list is ours, so that a start need not import the library."""
+    names = {sample.name for family in registry().collect() for sample in family.samples}
+    assert names == RUNTIME_SAMPLES <= Metrics().sample_names()
 
 
 def test_a_finished_request_is_counted_and_timed() -> None:

@@ -7,7 +7,6 @@ garbage collector would delete the objects with the instance; then the records; 
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -34,6 +33,7 @@ from hookrunner.releases.records.record_storage import Driver
 from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _RECORDS: dict[Driver, Resource] = {
     "secret": Resource("v1", "Secret", "secrets", namespaced=True),

@@ -1,7 +1,6 @@
 """The addons, packages and clusters that the options of `hookrunner addon …` name, read from files."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from hookrunner.shapes import suggestion
 from hookrunner.testing import manifests
 from hookrunner.testing.addons.addon_bench import SourceOf, directory_source
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _DEFAULT = Path("addons")
 

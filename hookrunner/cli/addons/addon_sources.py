@@ -3,7 +3,6 @@
 Nothing here reads an addon, so that a look at a running hookrunner stays quick.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -12,6 +11,7 @@ import click
 from hookrunner.cli import debug
 from hookrunner.cli.sources import VERSION_OPTIONS, directory_paths, gathered
 from hookrunner.model.addons import PatchMode
+from kubetypes.light_dataclasses import dataclass
 
 ADDONS_DIR = "--addons-dir"
 

@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from hookrunner.printable import printable
 from hookrunner.testing.cases import case_runner
 from hookrunner.testing.cases.case_runner import AnyOutcome, CaseKind, run_cases
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +19,7 @@ from hookrunner.linting.hook_linter import Linted, Linter
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
+from kubetypes.light_dataclasses import dataclass
 
 _IF_VERBOSE = ("next-runs", "carrier")
 _FORMATS = {"text": to_text, "json": to_json, "github": to_github}

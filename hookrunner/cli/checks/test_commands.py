@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,6 +20,7 @@ from hookrunner.testing.cases import golden, hook_cases
 from hookrunner.testing.cases.case_files import CaseFile
 from hookrunner.testing.cases.hook_cases import HookCases, HookOutcome
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 def _hook_part(files: Sequence[CaseFile], params: Mapping[str, Any], loaded: HooksSettings) -> CasePart:

@@ -1,6 +1,5 @@
 """`hookrunner cloud call`: one question to a provider, with request and answer."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -21,6 +20,7 @@ from hookrunner.cloud.services.cloud_service import read_service
 from hookrunner.errors import BadInput
 from hookrunner.testing import manifests
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import click
 
@@ -16,6 +15,7 @@ from hookrunner.errors import BadSetting
 from hookrunner.model.status import some
 from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _OWN = [
     click.Option(["--yes"], is_flag=True, help="Do it; without this flag it is only shown."),

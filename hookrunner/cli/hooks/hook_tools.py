@@ -4,7 +4,6 @@ No cluster is touched.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -20,6 +19,7 @@ from hookrunner.testing.display import as_yaml
 from hookrunner.testing.happenings import Given, HappeningOptions, NotRun
 from hookrunner.testing.results import NO_EFFECTS, Effects, Result, as_json, as_text
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 WOULD_NOT_RUN = 3
 """The exit code: nothing has failed, and nothing was run."""

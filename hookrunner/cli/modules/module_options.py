@@ -1,12 +1,12 @@
 """Options of `hookrunner module …`: files or a running hookrunner, and for which cluster files are rendered."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from hookrunner.cli import debug
 from hookrunner.cli.sources import VERSION_OPTIONS, directory_paths, gathered
+from kubetypes.light_dataclasses import dataclass
 
 MODULES_DIR = "--modules-dir"
 

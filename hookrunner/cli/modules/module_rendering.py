@@ -3,7 +3,7 @@ Nothing is written to the cluster."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hookrunner.charts.renderer import Renderer, RenderLimits
@@ -22,6 +22,7 @@ from hookrunner.modules.offline import stock_capabilities
 from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import Settings
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

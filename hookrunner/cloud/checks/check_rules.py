@@ -5,7 +5,6 @@ A check is a coroutine function that returns what is wrong, as sentences; none m
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from hookrunner.cloud.provider.cloud_verb import AnyVerb, CloudVerb, Q, R
 from hookrunner.cloud.provider.verbs import INSTANCES, NODES, SERVICE, VERBS
 from hookrunner.cloud.provider.wire_requests import InstancesQuestion
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 BOTH = frozenset(Want)
 

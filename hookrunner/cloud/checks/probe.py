@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol
 from uuid import uuid4
 
@@ -21,6 +21,7 @@ from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.cloud.shown_texts import Mask
 from hookrunner.printable import printable_text
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 Ask = Callable[[CallRequest], Awaitable[Answer]]
 """Waits for the answer to a request, however long that takes. Raises ProviderError."""

@@ -7,7 +7,7 @@ What a rule asks is in the files beside this one. Rules about the form of answer
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from hookrunner.cloud.answers import CloudCapabilities, ProviderError
@@ -24,6 +24,7 @@ from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.verbs import BY_NAME, CAPABILITIES
 from hookrunner.cloud.shown_texts import Mask
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 RULES = (*CAPABILITY_RULES, *INSTANCE_RULES, *BALANCER_RULES, *ROUTE_RULES, *SERVE_RULES)
 FORM_RULES = {

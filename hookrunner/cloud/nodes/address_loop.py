@@ -11,7 +11,6 @@ comes when the provider says if it has answered about none. Nodes with the kubel
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.cloud.answers import InstanceAnswer, InstanceMetadata, InstanceState, ProviderError, Want
@@ -24,6 +23,7 @@ from hookrunner.cloud.nodes.node_labels import synced_labels
 from hookrunner.errors import KubeError
 from hookrunner.kube import refusals
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _WANT = frozenset({Want.STATE, Want.METADATA})
 _RULES = refusals.rbac_rule(NODES, ["patch"]), refusals.rbac_rule(NODES, ["patch"], "status")

@@ -7,11 +7,12 @@ A kubelet's heartbeat changes nothing of it, so equal projections mean that ther
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from hookrunner.cloud.answers import NodeAddress
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
 """The taint that a kubelet with --cloud-provider=external sets."""

@@ -11,7 +11,6 @@ Source: https://kubernetes.io/docs/concepts/architecture/cloud-controller/#node-
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from hookrunner.cloud.answers import (
@@ -29,6 +28,7 @@ from hookrunner.cloud.nodes.valid_metadata import invalid_texts
 from hookrunner.controllers.event_recorder import ObjectEvent
 from hookrunner.printable import printable
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 UNAUTHENTICATED_PAUSE = 60.0
 """Seconds until a question that the cloud did not authenticate is repeated."""

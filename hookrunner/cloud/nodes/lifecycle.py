@@ -19,11 +19,12 @@ Source: https://kubernetes.io/docs/concepts/architecture/cloud-controller/#node-
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.cloud.answers import InstanceAnswer, InstanceState, ProviderError
 from hookrunner.cloud.nodes.cloud_node import SHUTDOWN, CloudNode, Taint
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 SHUTDOWN_TAINT = Taint(SHUTDOWN, "NoSchedule")
 OUT_OF_SERVICE_TAINT = Taint("node.kubernetes.io/out-of-service", "NoExecute", "nodeshutdown")

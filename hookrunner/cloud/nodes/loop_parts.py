@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner.cloud.answers import CloudCapabilities, InstanceAnswer, ProviderError, Want
@@ -14,6 +13,7 @@ from hookrunner.cloud.nodes.node_writer import NodeWriter
 from hookrunner.cloud.nodes.pass_answers import Answers, describe_unanswered, pause_of
 from hookrunner.controllers.pass_clock import PassClock
 from hookrunner.log import Logger
+from kubetypes.light_dataclasses import dataclass
 
 _WRITTEN_AT_ONCE = 16
 """Nodes that a pass writes at a time."""

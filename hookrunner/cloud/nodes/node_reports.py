@@ -4,7 +4,6 @@ The loops know `NodeReports` alone; the assembly fills it with the recorder of E
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.node_informer import NODES
@@ -14,6 +13,7 @@ from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike, 
 from hookrunner.log import Logger
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.model.resources import ObjectReference
+from kubetypes.light_dataclasses import dataclass
 
 NODE_SOURCE, LIFECYCLE_SOURCE = "cloud-node-controller", "cloud-node-lifecycle-controller"
 """The components that Events of Nodes name, as those of Kubernetes' own manager."""

@@ -1,12 +1,12 @@
 """What is known of a verb of the wire format: a row of the table in `verbs.py`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from hookrunner.cloud.answers import Interface
 from hookrunner.cloud.shown_texts import Mask
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 Q = TypeVar("Q")
 R = TypeVar("R")

@@ -15,7 +15,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypeAlias
 
 from hookrunner.cloud.answers import ErrorCode, InstanceAnswer, ProviderError, Want
@@ -24,6 +24,7 @@ from hookrunner.cloud.provider.cloud_verb import CloudVerb
 from hookrunner.cloud.provider.verbs import INSTANCES
 from hookrunner.cloud.provider.wire_answers import unavailable
 from hookrunner.cloud.provider.wire_requests import InstancesQuestion
+from kubetypes.light_dataclasses import dataclass
 
 _ABOUT_ALL = {ErrorCode.THROTTLED, ErrorCode.UNAUTHENTICATED, ErrorCode.NOT_IMPLEMENTED, ErrorCode.PENDING}
 """Errors that are no Node's fault: a smaller call would fail, too."""

@@ -9,7 +9,6 @@ Here an answer becomes a value or a `ProviderError`, and `Throttled` becomes a p
 import time
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from uuid import uuid4
 
 from hookrunner.cloud.answers import CloudCapabilities, ErrorCode, Interface, ProviderError
@@ -24,6 +23,7 @@ from hookrunner.cloud.provider.wire_requests import CallRequest
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.process.children import Children
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 DONE = "OK"
 """The code of a call that succeeded, for metrics and views."""

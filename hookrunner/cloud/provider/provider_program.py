@@ -6,7 +6,6 @@ that `--cloud-env` names; those are masked in all that it prints and answers.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner import redaction, safe_files
@@ -15,6 +14,7 @@ from hookrunner.process.child import Command
 from hookrunner.process.spawn import FileFingerprint, fingerprint, why_not_startable
 from hookrunner.settings import Settings
 from hookrunner.settings.cloud import CloudSettings
+from kubetypes.light_dataclasses import dataclass
 
 KILL_AFTER = 2.0
 """Seconds from SIGTERM to SIGKILL."""

@@ -8,7 +8,6 @@ Nothing secret goes into a request. The format is described in docs/providers.md
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import orjson
@@ -18,6 +17,7 @@ from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.nodes.node_addresses import to_documents
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 API_VERSION = "cloud.hookrunner.io/v1"
 

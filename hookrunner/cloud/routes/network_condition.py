@@ -9,7 +9,6 @@ Source: https://kubernetes.io/docs/reference/node/node-status/#condition
 """
 
 import time
-from dataclasses import dataclass
 
 from hookrunner.cloud.nodes.cloud_node import CloudNode, NodeCondition
 from hookrunner.cloud.nodes.node_informer import NODES
@@ -18,6 +17,7 @@ from hookrunner.kube import refusals, writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.timestamps import rfc3339
+from kubetypes.light_dataclasses import dataclass
 
 _RULE = refusals.rbac_rule(NODES, ["patch"], "status")
 _OPTIONS = WriteOptions(timeout=10.0)

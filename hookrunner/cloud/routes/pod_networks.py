@@ -7,9 +7,10 @@
 Clouds spell IPv6 networks in their own ways. Compared as texts, each pass would make such a route anew.
 """
 
-from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TypeAlias
+
+from kubetypes.light_dataclasses import dataclass
 
 Network: TypeAlias = IPv4Network | IPv6Network
 

@@ -11,12 +11,13 @@ Source: https://kubernetes.io/docs/concepts/architecture/cloud-controller/#route
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from hookrunner.cloud.answers import CloudRoute
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.routes.pod_networks import ClusterNetworks, Network, normalize_cidr
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

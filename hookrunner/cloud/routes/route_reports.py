@@ -4,7 +4,6 @@ The loop knows `RouteReports` alone; the assembly fills it with the recorder of 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.cloud.answers import CloudRoute, ProviderError
@@ -15,6 +14,7 @@ from hookrunner.cloud.shown_texts import Mask, shortened
 from hookrunner.controllers.event_recorder import ComponentRecorder, ObjectEvent
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.model.resources import ObjectReference
+from kubetypes.light_dataclasses import dataclass
 
 ROUTE_SOURCE = "route_controller"
 """The component that Events of routes name, as those of Kubernetes' own manager."""

@@ -11,7 +11,6 @@ left to do. Each raises ProviderError and KubeError, and may be repeated.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.cloud.answers import ErrorCode, ProviderError
@@ -30,6 +29,7 @@ from hookrunner.cloud.services.service_reports import (
     ServiceReports,
 )
 from hookrunner.cloud.services.service_writer import ServiceWriter
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

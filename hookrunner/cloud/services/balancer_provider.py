@@ -1,11 +1,11 @@
 """What the loop of load balancers asks the cloud: how that is done is the matter of `cloud/provider/`."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from hookrunner.cloud.answers import Ingress, LoadBalancerState
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

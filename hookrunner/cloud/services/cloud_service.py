@@ -9,10 +9,11 @@ Source: https://kubernetes.io/docs/concepts/services-networking/service/#loadbal
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookrunner.cloud.answers import Ingress
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 CLEANUP_FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
 """Keeps a Service until its load balancer is deleted. All managers of load balancers use this one."""

@@ -9,12 +9,12 @@ The rules are those of upstream's service controller where `ServicePolicy` does 
 (https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer).
 """
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from hookrunner.cloud.services.backends import BackendSet
 from hookrunner.cloud.services.cloud_service import CloudService, compared_fields
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

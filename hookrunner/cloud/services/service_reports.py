@@ -5,7 +5,6 @@ The loop knows `ServiceReports` alone; the assembly fills it with the recorder o
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from hookrunner.cloud.nodes.cloud_node import CloudNode
 from hookrunner.cloud.services.cloud_service import CloudService
@@ -14,6 +13,7 @@ from hookrunner.cloud.shown_texts import Mask
 from hookrunner.controllers.event_recorder import ComponentRecorder, EventLike, ObjectEvent
 from hookrunner.metrics.cloud import CloudMetrics
 from hookrunner.model.resources import ObjectReference
+from kubetypes.light_dataclasses import dataclass
 
 SERVICE_SOURCE = "service-controller"
 """The component that Events of Services name, as those of Kubernetes' own manager."""

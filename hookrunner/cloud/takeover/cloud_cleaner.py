@@ -13,7 +13,6 @@ Lease is reserved for a while afterwards; the manager, which still runs, would m
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 
 from hookrunner import log
@@ -46,6 +45,7 @@ from hookrunner.model.cloud import OrphanDump
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import Settings
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

@@ -9,7 +9,7 @@ import binascii
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from hookrunner import log
@@ -25,6 +25,7 @@ from hookrunner.model.timestamps import rfc3339
 from hookrunner.values.config_sections import NO_TEXT
 from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.timers import timeout_at
 
 _log = log.get(__name__)

@@ -7,7 +7,7 @@ Each section counts by itself. One that is refused leaves the last good one in f
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner import log
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Contents
@@ -23,6 +23,7 @@ from hookrunner.modules.shelf import StaticFlag
 from hookrunner.process.pure_calls import CallLost
 from hookrunner.values.config_sections import READING, Config, parse_with_words, read_sections, size_of
 from hookrunner.values.section_store import SectionStore
+from kubetypes.light_dataclasses import dataclass
 
 TROUBLE_EVERY = 5.0
 """Seconds after which trouble that lasts counts once more in `config_values_errors_total`, as under addon-operator."""

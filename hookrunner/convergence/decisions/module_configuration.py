@@ -1,7 +1,6 @@
 """What is known of modules before anything is put together on top of it: their files, where users configure them, and
 their values."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from hookrunner.convergence.decisions.config_object import ConfigObject, ConfigSources, Grace
@@ -13,6 +12,7 @@ from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.section import merged
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ the dry run is a merge patch that names what goes; lists are then compared as a 
 import asyncio
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import yaml
 
@@ -24,6 +24,7 @@ from hookrunner.releases.objects.object_marks import is_ignored, with_marks
 from hookrunner.releases.objects.object_writer import ObjectWrite
 from hookrunner.releases.objects.tolerant_writes import accept_unpatched
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 NO_DIFF = "No diff found"
 

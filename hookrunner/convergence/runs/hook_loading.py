@@ -3,7 +3,7 @@ reported."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import dropwhile
 from typing import TypeAlias
@@ -17,6 +17,7 @@ from hookrunner.model.modules import GLOBAL, Phase
 from hookrunner.model.status import some
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Unit
+from kubetypes.light_dataclasses import dataclass
 
 LoadHooks: TypeAlias = Callable[[Unit], Awaitable[Catalog]]
 """Finds the hooks of a unit and asks each for its configuration."""

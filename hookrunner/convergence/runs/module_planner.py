@@ -1,7 +1,6 @@
 """Plans of modules: their releases are made from their charts, with what `module.yaml` and the settings say."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from hookrunner.charts.chart_files import scan
 from hookrunner.charts.release_digests import inputs_digest
@@ -13,6 +12,7 @@ from hookrunner.model.releases import Head, ReleaseInputs, ReleaseOptions, Rende
 from hookrunner.model.unit_state import UnitState
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore
+from kubetypes.light_dataclasses import dataclass
 
 MAINTENANCE_LABEL = "maintenance.deckhouse.io/no-resource-reconciliation"
 

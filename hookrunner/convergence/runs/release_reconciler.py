@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner import log
 from hookrunner.charts.release_digests import digest_with_manifest
@@ -34,6 +34,7 @@ from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _DEPLOYED = "deployed"
 _log = log.get(__name__)

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.charts.chart_files import read_crds
@@ -19,6 +18,7 @@ from hookrunner.model.modules import Phase
 from hookrunner.model.unit_state import UnitState
 from hookrunner.releases.crds import Crds
 from hookrunner.values.section_store import SectionStore
+from kubetypes.light_dataclasses import dataclass
 
 MOST_REPEATS = 5
 """So many times in a row a module's afterHelm hooks may change its values before it is set aside."""

@@ -8,11 +8,11 @@ Hooks may each declare a part of the way: the rules of all of them make one grap
 Unlike in shell-operator, the way is the shortest, and of several the choice is always the same."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from hookrunner.errors import ReviewFailed
 from hookrunner.model.bindings import ConversionBinding, Hook
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.engine.hook_executor import HookExecutor
@@ -20,6 +19,7 @@ from hookrunner.model.bindings import Hook
 from hookrunner.model.hook_runs import RunOptions
 from hookrunner.model.operations import Answer
 from hookrunner.model.tasks import HookRun
+from kubetypes.light_dataclasses import dataclass
 
 KILL_AFTER = 1.0
 """Seconds from SIGTERM to SIGKILL for a hook whose answer is no longer needed."""

@@ -5,7 +5,6 @@ What the API server does when a hook fails is the webhook's failure policy, whic
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 
 import orjson
@@ -24,6 +23,7 @@ from hookrunner.model.hook_runs import ExitedBadly
 from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.reviews import AdmissionReview, ConversionReview, Converted, Reviewer, Verdict, webhook_id
 from hookrunner.model.tasks import HookRun
+from kubetypes.light_dataclasses import dataclass
 
 _CYCLE_PATIENCE = 2.0
 """Seconds to wait for a snapshot that may come without the conversion that reads it."""

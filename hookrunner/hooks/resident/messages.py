@@ -3,7 +3,6 @@ key, its kind. Kinds and keys that are unknown are ignored on both sides."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 import orjson
@@ -12,6 +11,7 @@ from hookrunner.process.line_session import BadLine
 from hookrunner.shapes import INTEGER, TEXT, Integer, Many, Table, check
 from kubetypes import json_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 PROTOCOL = "hookrunner.io/resident"
 VERSION = 1

@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextvars import Context, copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import orjson
 
@@ -34,6 +34,7 @@ from hookrunner.process.children import Children
 from hookrunner.process.leader import ProcessUsage
 from hookrunner.process.line_session import LEAVING, BadLine, LineRules, LineSession
 from hookrunner.process.output import LineSink, OutputStream
+from kubetypes.light_dataclasses import dataclass
 
 HELLO_WITHIN = 10.0
 """Seconds from the start of a process to its hello."""

@@ -5,13 +5,14 @@ before the process started is taken from the status, so that a restart repeats n
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.addons.status_conditions import state_of, unknown_fields_message
 from hookrunner.convergence.events import Notice
 from hookrunner.model.addon_status import AddonPhase, InstanceFacts
 from hookrunner.releases.health.pod_findings import names_pod
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _ERRORS = frozenset(
     {

@@ -5,7 +5,7 @@ on request neither.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from hookrunner.model.addons import Addon, Instance, RejectedAddon
 from hookrunner.model.status import InstanceDump, ObjectDump
 from hookrunner.web.views.pages import View
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _GATES = frozenset(
     {

@@ -7,7 +7,7 @@ reported.take_in(instance, facts)           # these facts hold from now on
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookrunner.convergence.events import Notices
 from hookrunner.instances.reports.instance_news import (
@@ -20,6 +20,7 @@ from hookrunner.instances.reports.instance_news import (
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, InstanceFacts
 from hookrunner.model.addons import Instance
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(eq=False, slots=True)

@@ -14,7 +14,7 @@ that a run has passed them. Otherwise an instance that is suspended meanwhile wo
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 
 from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, looks_at, rivals
@@ -32,6 +32,7 @@ from hookrunner.model.unit_state import ModuleState
 from hookrunner.releases.health.object_health import health_of
 from hookrunner.releases.manifest_objects import KindResolver
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 MISSING = "it does not exist"
 

@@ -6,7 +6,7 @@ Files that are not schemas, hooks or templates are checked here, the others by `
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hookrunner import safe_files
@@ -33,6 +33,7 @@ from hookrunner.modules.traits import MODULE_FILE
 from hookrunner.settings import ModulesSettings
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import YAML_1_1
 
 

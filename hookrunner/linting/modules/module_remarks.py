@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -12,6 +11,7 @@ from hookrunner.manifests.yaml_positions import Positions, find_positions, neare
 from hookrunner.values import pointers
 from kubetypes.bounds import TooLarge
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import BadDocument, documents
 
 _POINTER = re.compile(r"\((openapi/[\w.-]+)(#/[^)]*)?\)")

@@ -8,7 +8,6 @@ Hooks do not run here: fields that they set are in the schemas, too, and get tex
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner.errors import BadChart, BadManifest, BadPatch, KubeError, RenderFailed
@@ -16,6 +15,7 @@ from hookrunner.linting.hostile_texts import FieldTexts, HostileText, Rendered, 
 from hookrunner.linting.modules.module_remarks import ModuleRemark, in_yaml
 from hookrunner.linting.text_fields import WORD, SectionRules, TextField, text_fields, toggled
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 Render = Callable[[JSON], Awaitable[Sequence[JSON]]]
 """Renders a section of the values; the objects and Helm hooks. Raises BadChart, RenderFailed."""

@@ -19,7 +19,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeAlias
 
@@ -40,6 +39,7 @@ from hookrunner.releases.manifest_objects import KindResolver, ObjectId, Release
 from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.records.record import ADDON
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _SCHEDULING = 15.0
 """Seconds after which a Pod that is not scheduled counts as failed, though nothing changes."""

@@ -10,7 +10,6 @@ An object that was read directly (`put`) is newer than watch events that were un
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from hookrunner.model.events import Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey
 from hookrunner.releases.health.object_health import health_of
 from hookrunner.releases.health.object_status import NOT_FOUND, ObjectHealth, unknown
+from kubetypes.light_dataclasses import dataclass
 
 VISIBLE_FOR = 75.0
 """Seconds for which the last verdict counts when nothing is heard from the API server."""

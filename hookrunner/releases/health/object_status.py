@@ -9,12 +9,13 @@ Source: https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/REA
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import NamedTuple
 
 from hookrunner.model.addon_status import ObjectStatusWord
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ are listed after 5 s, then ever more rarely, up to every 60 s. Without the right
 """
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from hookrunner import log
@@ -23,6 +23,7 @@ from hookrunner.releases.health.object_status import ObjectHealth, failed, field
 from hookrunner.releases.health.pod_findings import PodObstacle, current_pods, find_obstacle, with_pod
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _FIRST, _LONGEST = 5.0, 60.0
 _PODS = Resource("v1", "Pod", "pods", True)

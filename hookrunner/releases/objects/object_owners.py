@@ -10,7 +10,7 @@ Source: the checks of `helm install` before it adopts an object.
 
 import asyncio
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookrunner.errors import Denied, KubeError, NotFound, ObjectOwned, ReleaseFailed
 from hookrunner.kube import writes
@@ -22,6 +22,7 @@ from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import ADOPT, RELEASE_NAMESPACE, ReleaseId
 from hookrunner.releases.records.record_storage import OTHER, RecordStorage
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _NAMESPACES = Resource("v1", "Namespace", "namespaces", False)
 

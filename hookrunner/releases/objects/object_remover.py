@@ -7,7 +7,6 @@ match await remover.remove(target, identity, options):
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from hookrunner import log
 from hookrunner.errors import Conflict, Denied, NotFound, UnknownKind
@@ -19,6 +18,7 @@ from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import POLICY, KindResolver, ObjectId, ReleaseId, must_stay, owner_of
 from hookrunner.releases.objects.object_marks import IGNORE, is_adopted, is_ignored, without_owner
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _VERBS = ["get", "list", "watch", "create", "patch", "delete"]
 _WHY_KEPT = {

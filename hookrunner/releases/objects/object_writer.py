@@ -13,7 +13,7 @@ Which objects may be adopted is said in `object_owners`, what an addon's objects
 
 import asyncio
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import Literal
@@ -54,6 +54,7 @@ from hookrunner.releases.objects.object_owners import Adopter, ReleaseOwners, ch
 from hookrunner.releases.objects.object_remover import delete_object, explain_rights
 from hookrunner.releases.objects.tolerant_writes import TolerantWrite, accept_unpatched, describe
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 WriteResult = Literal["created", "changed", "unchanged"]
 

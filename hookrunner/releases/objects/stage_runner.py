@@ -8,7 +8,6 @@ An object that fails does not keep the others of its stage from being written, o
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -16,6 +15,7 @@ from hookrunner.errors import ApiError, KubeError, ObjectOwned, ReleaseFailed
 from hookrunner.kube import refusals
 from hookrunner.model.status import MOST, some
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId
+from kubetypes.light_dataclasses import dataclass
 
 OBJECTS_AT_ONCE = 24
 """Objects that are worked on at the same time, for all releases."""

@@ -7,7 +7,7 @@ refused: the patch would do nothing.
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hookrunner.errors import ApiError, KubeError, ReleaseFailed
 from hookrunner.kube import writes
@@ -18,6 +18,7 @@ from hookrunner.releases.objects import apply_refusals
 from hookrunner.releases.objects.apply_refusals import TemplateFault
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.openapi.documents import kind_schema
 from kubetypes.openapi.schemas import Schema
 from kubetypes.openapi.unknown_fields import fields_beside

@@ -12,7 +12,7 @@ import base64
 import binascii
 import gzip
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -25,6 +25,7 @@ from hookrunner.model.releases import DesiredRelease, Head, HelmHook
 from kubetypes import json_values
 from kubetypes.bounds import RELEASE_RECORD, TooLarge
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
 
 APPLY_METHOD = "csa"

@@ -15,7 +15,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
@@ -37,6 +37,7 @@ from hookrunner.releases.records.record import (
     revision_of,
 )
 from hookrunner.releases.records.record_storage import RecordStorage, RevisionCache
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 

@@ -9,7 +9,7 @@ on other instances or on time is left out: gates, an installed version, adoption
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
@@ -47,6 +47,7 @@ from hookrunner.shapes import suggestion
 from hookrunner.testing.addons.addon_hooks import HookInputs, run_hooks
 from hookrunner.testing.bench import Bench, bench
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.openapi.custom_kinds import custom_kinds
 
 _DEFINITION = "CustomResourceDefinition"

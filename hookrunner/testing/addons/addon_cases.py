@@ -11,7 +11,7 @@ Upstream's golden files have the same names
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,6 +27,7 @@ from hookrunner.testing.cases.object_changes import expected_objects, load_rest,
 from hookrunner.testing.display import as_yaml
 from hookrunner.testing.modules.module_case_files import MODULE_CASES
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 TESTS = "tests"
 """The directory in an addon for its cases."""

@@ -6,7 +6,6 @@ hooks before it have left. What it writes to values counts; operations on object
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner.engine import dispatch
@@ -17,6 +16,7 @@ from hookrunner.testing.happenings import Given, Happening, Lifecycle, Startup, 
 from hookrunner.testing.results import Result
 from hookrunner.values.section_store import SectionStore
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 _LAST_LINES = 5
 """Lines of a failed hook's output that its error repeats."""

@@ -4,7 +4,7 @@ import shutil
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple
 
@@ -16,6 +16,7 @@ from hookrunner.testing.cases.case_format import HOOK_CASES, SUFFIX, CaseFormat,
 from hookrunner.testing.happenings import Given, HappeningOptions
 from kubetypes import yaml_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import BadDocument
 
 _Read = TypeVar("_Read")

@@ -5,13 +5,13 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from hookrunner.file_schemas import FileSchema
 from hookrunner.manifests.yaml_positions import Positions
 from hookrunner.shapes import Problem
 from hookrunner.testing.cases.expectations import pattern
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 SUFFIX = ".test.yaml"
 

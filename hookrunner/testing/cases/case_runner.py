@@ -13,7 +13,6 @@ import re
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from xml.etree import ElementTree as Xml
@@ -21,6 +20,7 @@ from xml.etree import ElementTree as Xml
 from hookrunner.errors import BadInput, HookrunnerError
 from hookrunner.testing.cases.expectations import Difference
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 class AnyFile(Protocol):

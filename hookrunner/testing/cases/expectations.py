@@ -6,11 +6,11 @@ shown between the expectation and the same keys of the actual value.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from hookrunner.testing.display import yaml_diff
 from hookrunner.testing.results import NO_EFFECTS, Effects, Patched, Result
 from kubetypes.json_values import JSON, equal_in_value
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

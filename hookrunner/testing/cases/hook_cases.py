@@ -1,7 +1,7 @@
 """Test files of hooks: which paths mean, and what comes of their cases."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from hookrunner.testing.cases.expectations import Difference, differences
 from hookrunner.testing.happenings import parse_happening
 from hookrunner.testing.results import NO_EFFECTS, Effects, Result, as_json
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

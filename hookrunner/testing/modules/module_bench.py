@@ -1,7 +1,7 @@
 """Renders a module with given values, by the code that does so in a cluster."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hookrunner.charts.renderer import Renderer
@@ -16,6 +16,7 @@ from hookrunner.settings import ModulesSettings
 from hookrunner.testing.modules.module_case_files import ModuleGiven
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 NOTHING = RenderedChart("", (), (), "", None)
 _NAMESPACE = "default"

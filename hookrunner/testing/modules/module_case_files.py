@@ -5,7 +5,7 @@ them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from hookrunner.file_schemas import FileSchema
@@ -14,6 +14,7 @@ from hookrunner.shapes import Problem
 from hookrunner.testing.cases.case_files import CaseSheet, WrittenCase, loaded, read_each
 from hookrunner.testing.cases.case_format import SUFFIX, CaseFormat
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 TESTS = "tests"
 """The directory in a module for its test files."""

@@ -8,7 +8,7 @@ import asyncio
 import difflib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,6 +23,7 @@ from hookrunner.testing.cases.object_changes import expected_objects, load_rest,
 from hookrunner.testing.modules.module_bench import ModuleUnderTest, RenderedModule, load_module
 from hookrunner.testing.modules.module_case_files import ModuleCase, ModuleFile
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 ModuleOutcome: TypeAlias = CaseOutcome[ModuleFile, ModuleCase, RenderedModule]
 

@@ -7,12 +7,12 @@ import shlex
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner.errors import BadInput
 from hookrunner.model.modules import GLOBAL, camel, kebab
 from hookrunner.model.releases import LONGEST_RELEASE
+from kubetypes.light_dataclasses import dataclass
 
 _STARTERS = Path(__file__).parent
 

@@ -2,13 +2,13 @@
 
 import re
 import shlex
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.cases.case_format import SUFFIX
 from hookrunner.testing.starters.directory_starters import filled, write_new
+from kubetypes.light_dataclasses import dataclass
 
 LANGUAGES = {"bash": "sh", "python": "py"}
 """Each with the extension of its files."""

@@ -5,10 +5,11 @@ value; a schema whose defaults bring themselves, or that applies itself to the s
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeAlias
 
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.patterns import Pattern
 
 KINDS: Mapping[type, str] = {
@@ -37,7 +38,7 @@ class ValidationRule(NamedTuple):
     message: str
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False)
 class Node:
     """One schema. `place` is where it is written: `openapi/values.yaml#/properties/a`.
 

@@ -10,7 +10,6 @@ the root through `properties` and `items` is *closed*: keys that it does not nam
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from hookrunner.shapes import suggestion
 from hookrunner.values.schemas import expressions
 from hookrunner.values.schemas.node import KINDS, Allowed, Node, filled
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import YAML_1_2
 
 _MOST_COUNTED = 200

@@ -8,7 +8,7 @@ false are those of YAML 1.1, as in `values.yaml`; keys are always the text that 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from hookrunner.values.schemas.schema_reader import RULES, Reader, SchemaDocumen
 from hookrunner.values.schemas.slips import FOR_HELM, Slip
 from kubetypes import cel, yaml_values
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 CONFIG, VALUES = "openapi/config-values.yaml", "openapi/values.yaml"
 SPEC = "openapi/spec.yaml"

@@ -5,7 +5,6 @@ it begins.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from hookrunner.model.addons import Addon, RejectedAddon
@@ -13,6 +12,7 @@ from hookrunner.model.cloud import CloudDump, OrphanDump
 from hookrunner.model.releases import Adoption
 from hookrunner.model.status import InstanceDump, ModuleDump, ObjectDump, RevisionDump, SnapshotDump
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 Layer: TypeAlias = Literal["values", "config"]
 GraphForm: TypeAlias = Literal["text", "mermaid", "dot"]

@@ -4,13 +4,12 @@
 https://kubernetes.io/docs/concepts/workloads/controllers/deployment/
 """
 
-from dataclasses import dataclass
-
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import claimed, is_ending
 from kubesandbox.simulate.workloads import rollouts
 from kubesandbox.simulate.world import Create, Delete, PlannedStep, Tell, Update, World, Write
 from kubesandbox.verbs.rules import Object
+from kubetypes.light_dataclasses import dataclass
 
 SETS = "replicasets.apps"
 HASH = "pod-template-hash"

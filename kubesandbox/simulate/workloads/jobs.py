@@ -3,13 +3,12 @@
 https://kubernetes.io/docs/concepts/workloads/controllers/job/
 """
 
-from dataclasses import dataclass
-
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import condition, is_active, is_ending, is_ready, when
 from kubesandbox.simulate.world import Create, Delete, PlannedStep, Tell, Update, World, Write
 from kubesandbox.times import rfc3339
 from kubesandbox.verbs.rules import Object
+from kubetypes.light_dataclasses import dataclass
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 REACHED = ("CompletionsReached", "Reached expected number of succeeded pods")

@@ -3,12 +3,11 @@
 https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 """
 
-from dataclasses import dataclass
-
 from kubesandbox.simulate import owned_objects
 from kubesandbox.simulate.owned_objects import claimed, is_available, is_ending, is_ready
 from kubesandbox.simulate.world import Create, Delete, PlannedStep, Tell, Update, World, Write
 from kubesandbox.verbs.rules import Object
+from kubetypes.light_dataclasses import dataclass
 
 HASH = "controller-revision-hash"
 REVISION_LABEL = "controller.kubernetes.io/hash"

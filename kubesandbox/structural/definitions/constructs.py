@@ -4,11 +4,12 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubesandbox.status import Cause, forbidden_field, required, unsupported, wrong
 from kubesandbox.structural import checks, rules
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 TYPE_FIELDS = ("apiVersion", "kind", "metadata")
