@@ -77,3 +77,12 @@ def test_with_addons_hooks_need_no_directory(tmp_path: Path, monkeypatch: pytest
 def test_a_text_that_cannot_be_used_is_refused_with_what_is_allowed(flag: str, text: str, allowed: str) -> None:
     with pytest.raises(BadSetting, match=f"--{flag}: '{text}' cannot be used, it takes .*{allowed}"):
         addons({flag: text})
+
+
+def test_keys_and_signatures_need_each_other() -> None:
+    settings = addons({"addon-verify": "signature", "addon-keys": "/a.pub,/b.pub"})
+    assert settings.keys == (Path("/a.pub"), Path("/b.pub"))
+    with pytest.raises(BadSetting, match="signature needs the public keys; name their files with --addon-keys"):
+        addons({"addon-verify": "signature"})
+    with pytest.raises(BadSetting, match="with --addon-verify digest no signature is checked; set signature"):
+        addons({"addon-keys": "/a.pub"})

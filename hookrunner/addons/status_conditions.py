@@ -267,6 +267,7 @@ def _installed(facts: InstanceFacts) -> Mapping[str, JSON]:
     return {
         "version": installed.version,
         "channel": installed.channel,
+        "serial": installed.serial or None,
         "digest": installed.digest,
         "release": installed.release,
         "revision": installed.revision,

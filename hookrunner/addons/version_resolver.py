@@ -9,7 +9,7 @@ needs it.
 """
 
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 
 from hookrunner import __version__, ranges
 from hookrunner.errors import PackageError
@@ -20,6 +20,7 @@ from hookrunner.packages.channels import (
     choose_entry,
     pinned_digest,
     release_of,
+    require_serial,
     version_order,
 )
 from hookrunner.packages.package import PackageTraits
@@ -29,8 +30,8 @@ from kubetypes.light_dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class VersionRequest:
     """What decides about a version. `installed` is the applied version, "" before the first install; `followed` the
-    channel that it is from, "" for an exact version and one that was restored; `kubernetes` is the cluster's version
-    and `hookrunner` our own."""
+    channel that it is from, "" for an exact version and one that was restored; `serial` is the one that the channel of
+    the spec has had, 0 without one; `kubernetes` is the cluster's version and `hookrunner` our own."""
 
     component: str
     kubernetes: str
@@ -39,19 +40,21 @@ class VersionRequest:
     installed: str = ""
     downgrade: Downgrade = "allow"
     followed: str = ""
+    serial: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedVersion:
     """The version to install. `channel` is the one that it is from, "" for an exact version; `digest` is the package's
     if the channel pins it. `available` is the channel's version if the policy does not install it, `unread` why the
-    channel that it follows cannot be read."""
+    channel that it follows cannot be read, `serial` the highest of that channel so far."""
 
     version: str
     channel: str = ""
     digest: str = ""
     available: str = ""
     unread: str = ""
+    serial: int = 0
 
 
 def version_request(addon: Addon, instance: Instance, kubernetes: str, installed: str) -> VersionRequest:
@@ -61,8 +64,9 @@ def version_request(addon: Addon, instance: Instance, kubernetes: str, installed
 
 def resolve_version(request: VersionRequest, channel: Channel | PackageError) -> ResolvedVersion | AddonObstacle:
     """The version, or why no version can be installed. `channel` is the one that the spec names, or why it
-    cannot be read; then the version that was installed from it stays."""
-    fields = request.fields
+    cannot be read; then the version that was installed from it stays. One with a lower serial than before counts as
+    one that cannot be read."""
+    fields, channel = request.fields, _current(request, channel)
     if fields.version:
         digest = "" if isinstance(channel, PackageError) else pinned_digest(channel, request.component, fields.version)
         wanted = ResolvedVersion(fields.version, digest=digest)
@@ -72,6 +76,16 @@ def resolve_version(request: VersionRequest, channel: Channel | PackageError) ->
             return followed
         wanted = followed
     return _refused_downgrade(request, wanted.version) or wanted
+
+
+def _current(request: VersionRequest, channel: Channel | PackageError) -> Channel | PackageError:
+    """The channel, or that it is older than it has been."""
+    try:
+        if isinstance(channel, Channel):
+            require_serial(channel, request.serial)
+    except PackageError as error:
+        return error
+    return channel
 
 
 def needs_channel(request: VersionRequest) -> bool:
@@ -134,7 +148,7 @@ def _follow(request: VersionRequest, channel: Channel | PackageError) -> Resolve
         return package_obstacle(error)
     except ValueError as error:  # the cluster's version, which a range is compared with
         return AddonObstacle(AddonPhase.VERSION_MISMATCH, "Kubernetes", f"channel '{channel.name}': {error}")
-    return ResolvedVersion(entry.version, channel.name, entry.digest)
+    return ResolvedVersion(entry.version, channel.name, entry.digest, serial=channel.serial)
 
 
 def _keep(request: VersionRequest, channel: Channel | PackageError) -> ResolvedVersion:
@@ -142,18 +156,20 @@ def _keep(request: VersionRequest, channel: Channel | PackageError) -> ResolvedV
     version = request.installed
     if isinstance(channel, PackageError):
         is_silent = request.fields.update_policy == "manual"
-        return ResolvedVersion(version, request.fields.channel) if is_silent else _unread(request, channel)
+        unread = _unread(request, channel)
+        return replace(unread, unread="") if is_silent else unread
     available = ""
     if request.fields.update_policy == "notify":
         with suppress(PackageError, ValueError):
             available = choose_entry(channel, request.component, request.kubernetes).version
     other = available if available != version else ""
-    return ResolvedVersion(version, channel.name, pinned_digest(channel, request.component, version), other)
+    digest = pinned_digest(channel, request.component, version)
+    return ResolvedVersion(version, channel.name, digest, other, serial=channel.serial)
 
 
 def _unread(request: VersionRequest, error: PackageError) -> ResolvedVersion:
     """The installed version: a source that is down does not affect what runs, and its settings may still change."""
-    return ResolvedVersion(request.installed, request.fields.channel, unread=str(error))
+    return ResolvedVersion(request.installed, request.fields.channel, unread=str(error), serial=request.serial)
 
 
 def _refused_downgrade(request: VersionRequest, version: str) -> AddonObstacle | None:

@@ -23,6 +23,7 @@ SHAPES: Mapping[str, Shape] = {
     "observedGeneration": _NUMBER,
     "version": TEXT,
     "channel": TEXT,
+    "serial": _NUMBER,
     "availableVersion": TEXT,
     "digest": TEXT,
     "release": TEXT,

@@ -65,8 +65,8 @@ def run_application(loaded: Settings, flags: Mapping[str, str]) -> int:
     for warning in loaded.warnings:
         echo(f"Warning: {warning}", err=True)
     require_temp_directory(loaded.hooks.tmp_dir)
-    if loaded.addons.source:
-        # 0.1 s, which only a start with this flag needs.
+    if loaded.addons.source or loaded.addons.mirrors:
+        # 0.1 s, which only a start with these flags needs.
         from hookrunner.packages.source_locations import overrides_of
 
         overrides_of(loaded.addons)

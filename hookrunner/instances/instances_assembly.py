@@ -41,6 +41,7 @@ from hookrunner.model.releases import ReleaseOptions
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
+from hookrunner.packages.signatures.signing_keys import read_keys
 from hookrunner.packages.source_locations import ClusterLocation, locations_of
 from hookrunner.packages.web_proxies import WebProxies
 from hookrunner.releases.crds import Crds
@@ -226,9 +227,11 @@ class _Packages:
 async def instances(
     settings: Settings, offer: AddonCatalog, parts: Parts, convergence: Convergence
 ) -> AsyncIterator[Instances]:
-    """What looks after the instances of these addons. Closes its connections when it is left."""
+    """What looks after the instances of these addons. Closes its connections when it is left. Raises StartRefused for
+    a key that cannot be used."""
     locations = locations_of(offer.addons, settings.addons)
+    keys = await asyncio.to_thread(read_keys, settings.addons.keys) if settings.addons.keys else None
     with private_directory(settings.hooks.tmp_dir, "packages") as unpacked:
         async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:
-            opener = SourceOpener(reader, parts.kube.patcher, settings.addons.fetch_timeout, locations)
+            opener = SourceOpener(reader, parts.kube.patcher, settings.addons.fetch_timeout, locations, keys)
             yield Instances(settings, offer, parts, convergence, _Packages(opener, unpacked))

@@ -85,7 +85,8 @@ class PackageChoice:
         """The package for an instance with this status and this head of its release, on a cluster of this version, or
         why it gets none."""
         request = version_request(self._addon, instance, kubernetes, head.version if head else "")
-        question, request = _question_of(instance, request), replace(request, followed=_followed(status, head))
+        question, followed = _question_of(instance, request), _followed(status, head)
+        request = replace(request, followed=followed, serial=_serial(status, instance.fields.channel))
         try:
             source = self._open_source(self._addon.name, request.kubernetes)
             known = await self._recall(question, status, head) if source.is_remote else None
@@ -109,7 +110,8 @@ class PackageChoice:
         if package is None:
             return None
         channel, available = str(status.get("channel") or ""), str(status.get("availableVersion") or "")
-        return await self._held_one(ResolvedVersion(head.version, channel, package.digest, available), package)
+        version = ResolvedVersion(head.version, channel, package.digest, available, serial=_serial(status, channel))
+        return await self._held_one(version, package)
 
     async def _put_in_place(self, chosen: ChosenPackage) -> ChosenPackage:
         """What was chosen before, in its directory; written again if that was deleted. Raises PackageError."""
@@ -163,6 +165,11 @@ def _followed(status: JSON, head: Head | None) -> str:
     what its channel wants."""
     is_from_it = head is not None and not head.note and status.get("version") == head.version
     return str(status.get("channel") or "") if is_from_it else ""
+
+
+def _serial(status: JSON, channel: str) -> int:
+    """The serial that a channel had when the installed version was chosen from it, 0 if it is from another one."""
+    return int(status.get("serial") or 0) if status.get("channel") == channel else 0
 
 
 def _is_settled(status: JSON, generation: int, head: Head) -> bool:

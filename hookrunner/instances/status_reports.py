@@ -156,14 +156,12 @@ def _installed(live: LiveUnit, status: JSON, now: float) -> Installed | None:
     """What is applied: by the last run, else by an earlier one, whose record and status say so."""
     state, prepared, head, unit = live.state, live.planner.prepared, live.planner.installed, live.unit
     if prepared and state.ready and state.release.revision:
-        started = _started(status, state.release.revision, now)
-        if (restored := _restored(state)) is None:
-            version = prepared.chosen.version
-            return Installed(
-                version.version, prepared.chosen.package.digest, unit, state.release.revision, started, version.channel
-            )
-        channel, pinned = prepared.chosen.version.channel, restored.note == PINNED
-        return Installed(restored.version, "", unit, state.release.revision, started, channel, pinned)
+        chosen, revision, restored = prepared.chosen, state.release.revision, _restored(state)
+        started, channel, serial = _started(status, revision, now), chosen.version.channel, chosen.version.serial
+        if restored is None:
+            version, digest = chosen.version.version, chosen.package.digest
+            return Installed(version, digest, unit, revision, started, channel, serial=serial)
+        return Installed(restored.version, "", unit, revision, started, channel, restored.note == PINNED, serial)
     if not live.planner.has_read_head:
         return _installed_before(status, unit)
     if head is None:
@@ -171,7 +169,8 @@ def _installed(live: LiveUnit, status: JSON, now: float) -> Installed | None:
     known = status if status.get("revision") == head.revision else {}
     digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "") or _channel_of(head, prepared)
     started = _started(status, head.revision, now)
-    return Installed(head.version, digest, unit, head.revision, started, channel, head.note == PINNED)
+    serial = int(known.get("serial") or 0)
+    return Installed(head.version, digest, unit, head.revision, started, channel, head.note == PINNED, serial)
 
 
 def _channel_of(head: Head, prepared: PreparedBuild | None) -> str:
@@ -186,7 +185,7 @@ def _installed_before(status: JSON, unit: str) -> Installed | None:
     if not revision:
         return None
     digest, started, channel = (str(status.get(key) or "") for key in ("digest", "startedAt", "channel"))
-    return Installed(version, digest, unit, revision, started, channel)
+    return Installed(version, digest, unit, revision, started, channel, serial=int(status.get("serial") or 0))
 
 
 def _restored(state: UnitState) -> Head | None:

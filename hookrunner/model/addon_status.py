@@ -149,7 +149,8 @@ class HookCondition:
 @dataclass(frozen=True, slots=True)
 class Installed:
     """What is applied: the last revision that was deployed. `started_at` is the time of the rollout (RFC 3339);
-    `pinned` says that it is an earlier revision, brought back on request."""
+    `pinned` says that it is an earlier revision, brought back on request; `serial` is that of the channel, 0 without
+    one."""
 
     version: str
     digest: str
@@ -158,6 +159,7 @@ class Installed:
     started_at: str
     channel: str = ""
     pinned: bool = False
+    serial: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ A channel is YAML, as the predecessors' operators read it:
       kubernetesVersion: ">=1.28"                                   # ours, optional
       digest: sha256:…                                              # ours, optional
     - {name: metrics-server, version: 0.8.0}
+    serial: 7                                                       # ours, optional: never decreases
 
 Entries with another component's name, or for other versions of the cluster, are dropped. Of the others one with the
 component's name beats one without, whatever their versions; then the newest wins, and the earlier one of equals. A
@@ -25,7 +26,7 @@ from hookrunner.errors import PackageError
 from hookrunner.packages.names import LARGEST_CHANNEL, is_component, is_version, require_channel
 from hookrunner.packages.package_files import is_digest
 from hookrunner.process.pure_calls import SizeBounds
-from hookrunner.shapes import TEXT, Many, Problem, Table, check, suggestion
+from hookrunner.shapes import TEXT, Integer, Many, Problem, Table, check, suggestion
 from kubetypes.bounds import PACKAGE_TEXT, in_units
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
@@ -34,7 +35,11 @@ from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
 _ENTRY = Table(
     {"name": TEXT, "version": TEXT, "kubernetesVersion": TEXT, "digest": TEXT}, {"version": "1.2.3"}, open=True
 )
-_FILE = Table({"manifests": Many(_ENTRY, at_least=0)}, {"manifests": "[{version: 1.2.3}]"}, open=True)
+LARGEST_SERIAL = 2**53
+_SERIAL = Integer(0, LARGEST_SERIAL)
+_FILE = Table(
+    {"manifests": Many(_ENTRY, at_least=0), "serial": _SERIAL}, {"manifests": "[{version: 1.2.3}]"}, open=True
+)
 PARSING = SizeBounds(48 << 10, or_in_place=True)
 """48 KiB of a channel are parsed in less than 50 ms, all that it may have in a second or two."""
 _SUFFIX = re.compile(r"[-+].*", re.DOTALL)
@@ -54,11 +59,12 @@ class ChannelEntry:
 @dataclass(frozen=True, slots=True)
 class Channel:
     """A channel's entries in their order. `unknown` are the paths of unknown keys, which are ignored, each with what
-    may have been meant."""
+    may have been meant. `serial` counts its versions, 0 without one."""
 
     name: str
     entries: tuple[ChannelEntry, ...] = ()
     unknown: tuple[str, ...] = ()
+    serial: int = 0
 
     def entries_of(self, component: str) -> tuple[ChannelEntry, ...]:
         """The entries that are about a component."""
@@ -88,7 +94,18 @@ def parse_channel(name: str, text: str, server: str = "") -> Channel:
     document = {} if document is None else document
     if problems := list(check(document, _FILE)) or list(_wrong_values(document["manifests"])):
         raise PackageError("Malformed", f"{what}: " + "; ".join(map(str, problems)))
-    return Channel(name, tuple(map(_parse_entry, document["manifests"])), tuple(_unknown_keys(document)))
+    entries = tuple(map(_parse_entry, document["manifests"]))
+    return Channel(name, entries, tuple(_unknown_keys(document)), document.get("serial", 0))
+
+
+def require_serial(channel: Channel, known: int) -> None:
+    """Raises PackageError with the reason Unverified for a channel that is older than the one with the serial
+    `known`: signatures do not expire, so a server could bring an old one back."""
+    if channel.serial < known:
+        serial = f"the serial {channel.serial}" if channel.serial else "no serial"
+        text = f"has {serial}, and what is installed is from {known}"
+        advice = f"it never decreases; publish the channel with a serial of at least {known}"
+        raise PackageError("Unverified", f"channel '{channel.name}' {text}: {advice}")
 
 
 def choose_entry(channel: Channel, component: str, kubernetes: str) -> ChannelEntry:

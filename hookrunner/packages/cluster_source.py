@@ -26,7 +26,14 @@ from hookrunner.model.resources import Resource, Selection
 from hookrunner.packages.channels import decode_channel, version_order
 from hookrunner.packages.names import is_version, require_channel, require_component, require_package
 from hookrunner.packages.package import Package, parse_package
-from hookrunner.packages.package_files import PackageFiles
+from hookrunner.packages.package_files import (
+    CHECKSUMS,
+    CHECKSUMS_SIGNATURE,
+    SIGNATURE_SUFFIX,
+    PackageFiles,
+    Seal,
+    seal_of,
+)
 from hookrunner.packages.source_locations import ClusterLocation
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
@@ -63,20 +70,29 @@ class ClusterSource:
 
     async def read_channel(self, name: str) -> str:
         """A channel's text. Raises PackageError: NoChannel, Unreachable, Malformed, TooLarge."""
-        require_channel(name)
         what = f"channel '{name}' in {self.location}"
+        texts = await self._read_channels(name, what)
+        text = texts.get(name)
+        if text is None:
+            problem = f"the object has no such key; add it or name another channel{suggestion(name, texts)}"
+            raise PackageError("NoChannel", f"{what}: {problem}")
+        return decode_channel(name, text)
+
+    async def read_channel_signature(self, name: str) -> bytes:
+        """A channel's signature, empty without one. Raises PackageError: NoChannel, Unreachable, Malformed."""
+        texts = await self._read_channels(name, f"signature of the channel '{name}' in {self.location}")
+        return texts.get(name + SIGNATURE_SUFFIX, b"")
+
+    async def _read_channels(self, name: str, what: str) -> dict[str, bytes]:
+        """The keys of the object with the channels, among them perhaps the one of this name. Raises PackageError."""
+        require_channel(name)
         try:
             holder = await writes.read(self._client, ObjectRef(self._resource, self._namespace, self._channels))
         except NotFound:
             raise PackageError("NoChannel", f"{what}: the object does not exist; make it or name another") from None
         except KubeError as error:
             raise self._unreachable(what, error) from error
-        texts = dict(_contents(holder))
-        text = texts.get(name)
-        if text is None:
-            problem = f"the object has no such key; add it or name another channel{suggestion(name, texts)}"
-            raise PackageError("NoChannel", f"{what}: {problem}")
-        return decode_channel(name, text)
+        return dict(_contents(holder))
 
     async def list_versions(self, component: str) -> list[str]:
         """The versions of a component that have a package, the newest first; `_` stands for a `+`. Raises PackageError:
@@ -94,21 +110,29 @@ class ClusterSource:
         require_package(component, version)
         return ""
 
+    async def read_seal(self, component: str, version: str) -> Seal:
+        """The list of checksums and its signature. Raises PackageError: Unreachable, Malformed, TooLarge."""
+        files = (await self._read_files(component, version))[0].by_path
+        return seal_of(f"{component} {version}", files.get(CHECKSUMS), files.get(CHECKSUMS_SIGNATURE))
+
     async def read_package(self, component: str, version: str) -> Package:
         """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""
-        require_package(component, version)
-        files = PackageFiles(f"{component} {version}")
-        label, has_objects, near = version.replace("+", "_"), False, ""
-        if _LABEL.fullmatch(component) and _LABEL.fullmatch(label):
-            selector = f"{PACKAGE_LABEL}={component},{VERSION_LABEL}={label}"
-            async for obj in self._list(f"package {files.package}", ListOptions(selector, limit=_PAGE)):
-                has_objects = True
-                _add_files(obj, files)
-            near = "" if has_objects else suggestion(version, await self.list_versions(component))
+        files, has_objects = await self._read_files(component, version)
         if not has_objects:
+            near = suggestion(version, await self.list_versions(component) if _selector(component, version) else ())
             text = f"no object in {self.location} has its labels; use another version or add it{near}"
             raise files.refusal("NotFound", text)
         return parse_package(component, version, files.by_path)
+
+    async def _read_files(self, component: str, version: str) -> tuple[PackageFiles, bool]:
+        """The files of a package, and whether any object is one of it. Raises PackageError."""
+        require_package(component, version)
+        files, has_objects = PackageFiles(f"{component} {version}"), False
+        if selector := _selector(component, version):
+            async for obj in self._list(f"package {files.package}", ListOptions(selector, limit=_PAGE)):
+                has_objects = True
+                _add_files(obj, files)
+        return files, has_objects
 
     async def _list(self, what: str, options: ListOptions) -> AsyncIterator[JSON]:
         """The objects that `options` describe, by pages."""
@@ -125,6 +149,13 @@ class ClusterSource:
         mend = f"; hookrunner needs the rights get, list and watch on {self._resource.plural} there"
         status = f"HTTP {error.status} " if isinstance(error, ApiError) else ""
         return PackageError("Unreachable", f"{what}: {status}{error}{mend if isinstance(error, Denied) else ''}")
+
+
+def _selector(component: str, version: str) -> str:
+    """Of the objects of a package; empty for what no label can be."""
+    label = version.replace("+", "_")
+    is_label = _LABEL.fullmatch(component) and _LABEL.fullmatch(label)
+    return f"{PACKAGE_LABEL}={component},{VERSION_LABEL}={label}" if is_label else ""
 
 
 def _add_files(obj: JSON, files: PackageFiles) -> None:

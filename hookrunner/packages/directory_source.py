@@ -16,6 +16,7 @@ import asyncio
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK
 from typing import NamedTuple
@@ -35,7 +36,14 @@ from hookrunner.packages.names import (
     require_package,
 )
 from hookrunner.packages.package import Package, parse_package
-from hookrunner.packages.package_files import PackageFiles
+from hookrunner.packages.package_files import (
+    CHECKSUMS,
+    CHECKSUMS_SIGNATURE,
+    SIGNATURE_SUFFIX,
+    PackageFiles,
+    Seal,
+    seal_of,
+)
 from hookrunner.shapes import suggestion
 
 PACKAGES = "packages"
@@ -67,6 +75,12 @@ class DirectorySource:
         require_channel(name)
         return await asyncio.to_thread(self._read_channel, name)
 
+    async def read_channel_signature(self, name: str) -> bytes:
+        """A channel's signature, empty without one. Raises PackageError: NoChannel, Unreachable, Malformed."""
+        require_channel(name)
+        path = self._root / (name + SIGNATURE_SUFFIX)
+        return await asyncio.to_thread(self._read_beside, path, f"signature of the channel '{name}'") or b""
+
     async def list_versions(self, component: str) -> list[str]:
         """The versions of a component that have a package, the newest first. Raises PackageError: Unreachable."""
         require_component(component)
@@ -77,10 +91,24 @@ class DirectorySource:
         require_package(component, version)
         return ""
 
+    async def read_seal(self, component: str, version: str) -> Seal:
+        """The list of checksums and its signature. Raises PackageError: Unreachable, Malformed, TooLarge."""
+        require_package(component, version)
+        directory, name = self._directory(component, version), f"{component} {version}"
+        what = f"signature of the package {name}"
+        listed = await asyncio.to_thread(self._read_beside, directory / CHECKSUMS, what)
+        return seal_of(name, listed, await asyncio.to_thread(self._read_beside, directory / CHECKSUMS_SIGNATURE, what))
+
     async def read_package(self, component: str, version: str) -> Package:
         """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""
         require_package(component, version)
         return await asyncio.to_thread(self._read_package, component, version)
+
+    async def read_files(self, component: str, version: str) -> dict[str, bytes]:
+        """The files of a package as they are, with its list and signature, whatever these say: for who writes them.
+        Raises PackageError: NotFound, Unreachable, Malformed, TooLarge."""
+        require_package(component, version)
+        return await asyncio.to_thread(self._read_files, component, version)
 
     def _read_channel(self, name: str) -> str:
         what = f"channel '{name}' in {self.location}"
@@ -96,6 +124,16 @@ class DirectorySource:
             raise _unusable(what, error) from None
         return decode_channel(name, text)
 
+    def _read_beside(self, path: Path, what: str) -> bytes | None:
+        """A file that may be missing. Raises PackageError."""
+        try:
+            return _read_file(self._inside(path, what), LARGEST_CHANNEL)
+        except FileNotFoundError:
+            self._require_root()
+            return None
+        except OSError as error:
+            raise _unusable(what, error) from None
+
     def _list_versions(self, component: str) -> list[str]:
         directory = self._root / PACKAGES / component
         try:
@@ -108,17 +146,35 @@ class DirectorySource:
             raise _unusable(f"directory {directory}", error) from None
         return sorted(sorted(names), key=version_order, reverse=True)
 
+    def _read_files(self, component: str, version: str) -> dict[str, bytes]:
+        files = PackageFiles(f"{component} {version}")
+        with self._refusals(component, version, files):
+            for found in self._walk(self._directory(component, version), files):
+                files.add(found.path, _read_file(found.file, LARGEST_FILE))
+        return files.by_path
+
     def _read_package(self, component: str, version: str) -> Package:
         files = PackageFiles(f"{component} {version}")
-        directory = self._root / PACKAGES / component / version
-        try:
-            key = component, version, tuple(self._walk(directory, files))
+        with self._refusals(component, version, files):
+            key = component, version, tuple(self._walk(self._directory(component, version), files))
             if package := self._packages.get(key):
                 return package
             for found in key[-1]:
                 files.add(found.path, _read_file(found.file, LARGEST_FILE))
+        package = self._packages[key] = parse_package(component, version, files.by_path)
+        return package
+
+    def _directory(self, component: str, version: str) -> Path:
+        return self._root / PACKAGES / component / version
+
+    @contextmanager
+    def _refusals(self, component: str, version: str, files: PackageFiles) -> Iterator[None]:
+        """Errors of reading a package as PackageError."""
+        try:
+            yield
         except FileNotFoundError as error:
             self._require_root()
+            directory = self._directory(component, version)
             if os.path.isdir(directory):
                 text = f"{error.filename} does not exist; correct the link or write the file"
                 raise files.refusal("Malformed", text) from None
@@ -126,8 +182,6 @@ class DirectorySource:
             raise files.refusal("NotFound", f"{directory} {text}") from None
         except OSError as error:
             raise _unusable(f"package {component} {version}", error) from None
-        package = self._packages[key] = parse_package(component, version, files.by_path)
-        return package
 
     def _suggestion(self, component: str, version: str) -> str:
         try:

@@ -22,12 +22,22 @@ from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.names import (
     LARGEST_CHANNEL,
     LARGEST_FILE,
+    LONGEST_SIGNATURE,
     require_channel,
     require_component,
     require_package,
 )
 from hookrunner.packages.package import Package, parse_package
-from hookrunner.packages.package_files import CHECKSUMS, PackageFiles, digest_of, parse_checksums
+from hookrunner.packages.package_files import (
+    CHECKSUMS,
+    CHECKSUMS_SIGNATURE,
+    SIGNATURE_SUFFIX,
+    PackageFiles,
+    Seal,
+    digest_of,
+    parse_checksums,
+    seal_of,
+)
 from hookrunner.packages.source_locations import without_credentials
 
 MANIFEST = "manifest.yaml"
@@ -55,6 +65,13 @@ class HttpsSource:
             raise PackageError("NoChannel", f"channel '{name}' does not exist at {self.location}; name another one")
         return decode_channel(name, text, self.location)
 
+    async def read_channel_signature(self, name: str) -> bytes:
+        """A channel's signature, empty without one. Raises PackageError: NoChannel, Unreachable, Malformed."""
+        require_channel(name)
+        async with self._deadline(f"signature of the channel '{name}'"):
+            url = self._url(name + SIGNATURE_SUFFIX)
+            return await self._reader.read(url, LONGEST_SIGNATURE, keep=True) or b""
+
     async def list_versions(self, component: str) -> list[str]:
         """None: web servers do not list them. Channels do, which `addons/offered_versions.py` looks at."""
         require_component(component)
@@ -66,6 +83,15 @@ class HttpsSource:
         async with self._deadline(f"package {component} {version}"):
             listed = await self._reader.read(self._file(component, version, CHECKSUMS), LARGEST_CHANNEL, keep=True)
         return "" if listed is None else digest_of(parse_checksums(f"{component} {version}", listed))
+
+    async def read_seal(self, component: str, version: str) -> Seal:
+        """The list of checksums and its signature. Raises PackageError: Unreachable, Malformed, TooLarge."""
+        require_package(component, version)
+        async with self._deadline(f"signature of the package {component} {version}"):
+            listed = await self._reader.read(self._file(component, version, CHECKSUMS), LARGEST_CHANNEL, keep=True)
+            url = self._file(component, version, CHECKSUMS_SIGNATURE)
+            signature = None if listed is None else await self._reader.read(url, LONGEST_SIGNATURE, keep=True)
+        return seal_of(f"{component} {version}", listed, signature)
 
     async def read_package(self, component: str, version: str) -> Package:
         """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""

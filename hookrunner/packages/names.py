@@ -25,6 +25,9 @@ LARGEST_PACKAGE = 32 << 20
 LARGEST_CHANNEL = PACKAGE_TEXT.size
 """Bytes. A file of checksums is bounded as a channel is."""
 
+LONGEST_SIGNATURE = 4096
+"""Bytes of a file with a signature in base64; those of the allowed keys have about 100."""
+
 _CHANNEL = re.compile(CHANNEL_PATTERN)
 _COMPONENT = re.compile(COMPONENT_PATTERN)
 _VERSION = re.compile(VERSION_PATTERN)

@@ -9,9 +9,9 @@
 | `kustomization.yaml`, or another name that kustomize knows | kustomize |
 | neither | plain: the files at the top level |
 
-`SHA256SUMS` is no file of the package but says what the package is; `package.yaml` belongs to it, because its ranges
-must be covered by the digest. Everything here is pure: sources read the files, `package_fetcher.py` decides whether
-they may be used, `addons/object_builder.py` makes objects of them.
+`SHA256SUMS` and its signature are no files of the package but say what the package is; `package.yaml` belongs to it,
+because its ranges must be covered by the digest. Everything here is pure: sources read the files,
+`package_fetcher.py` decides whether they may be used, `addons/object_builder.py` makes objects of them.
 Source: docs/packaging-addons.md
 """
 
@@ -24,6 +24,7 @@ from hookrunner.manifests.kustomization_files import KUSTOMIZATIONS
 from hookrunner.packages.names import require_package, shown
 from hookrunner.packages.package_files import (
     CHECKSUMS,
+    CHECKSUMS_SIGNATURE,
     compute_checksums,
     digest_of,
     nested_file,
@@ -68,7 +69,7 @@ class PackageTraits:
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Package:
     """One version of a component. `files` are by path, sorted, without the list of checksums; `has_checksums` says that
-    there is such a list, and that the files are those of the list."""
+    there is such a list, and that the files are those of the list; `is_signed` that a trusted key has signed it."""
 
     component: str
     version: str
@@ -77,6 +78,7 @@ class Package:
     form: Form
     traits: PackageTraits = PackageTraits()
     has_checksums: bool = False
+    is_signed: bool = False
 
     def __str__(self) -> str:
         return f"{self.component} {self.version}"
@@ -97,7 +99,7 @@ def parse_package(component: str, version: str, files: Mapping[str, bytes]) -> P
     """
     require_package(component, version)
     name = f"{component} {version}"
-    own = {path: files[path] for path in sorted(files) if path != CHECKSUMS}
+    own = {path: files[path] for path in sorted(files) if path not in (CHECKSUMS, CHECKSUMS_SIGNATURE)}
     if not own.keys() - {PACKAGE_FILE}:
         raise refusal(name, "Malformed", "has no files; add manifests, a chart or a kustomization")
     if path := nested_file(frozenset(own)):

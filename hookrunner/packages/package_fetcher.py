@@ -13,7 +13,8 @@ what runs. Packages of remote sources are kept in the cache; others are read whe
 Directories and objects of the cluster are trusted: who may write there may do more than change a package. What comes
 over a network must be pinned, by the package's own `SHA256SUMS` or by the digest in the channel. The list protects
 against damage and mixed versions, not against the server; the digest in a channel from another place does. So a remote
-package whose digest differs from the one that is installed under the same version is refused.
+package whose digest differs from the one that is installed under the same version is refused. With `--addon-verify
+signature` a trusted key must have signed what is read, wherever it lies (`signatures/signed_source.py`).
 
 One reader serves all web servers, so that unchanged channels stay known from one run to the next. Without a client, as
 offline commands have none, objects of the cluster are a source that is down, and the message says why.
@@ -40,6 +41,8 @@ from hookrunner.packages.https_source import HttpsSource
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.shared_reads import SharedReads
+from hookrunner.packages.signatures.signed_source import SignedSource
+from hookrunner.packages.signatures.signing_keys import TrustedKeys
 from hookrunner.packages.source_locations import (
     ClusterLocation,
     DirectoryLocation,
@@ -61,20 +64,29 @@ _GONE = frozenset({"Unreachable", "NotFound"})
 @dataclass(frozen=True, slots=True)
 class SourceOpener:
     """Opens the sources of addons. `timeout` are seconds for one channel or package of a web server; 0 is no limit.
-    `locations` has where each addon has its packages, by its name, or why that cannot be read."""
+    `locations` has where each addon has its packages, by its name, or why that cannot be read. One of the `keys` must
+    have signed what comes from elsewhere than the addon's own directory, whose programs are run anyway; with None no
+    signature is required."""
 
     reader: HttpsReader
     client: Client | None
     timeout: float
     locations: Mapping[str, SourceLocation | str]
+    keys: TrustedKeys | None = None
     _directories: dict[Path, DirectorySource] = field(default_factory=dict)
 
     def open(self, addon: str, kubernetes: str) -> PackageSource:
         """The source of an addon's packages, for a cluster of this version. Raises PackageError with the reason
         Malformed for a location that cannot be read, Unreachable for objects of a cluster without one."""
-        match location := self.locations[addon]:
-            case str(problem):
-                raise PackageError("Malformed", problem)
+        location = self.locations[addon]
+        if isinstance(location, str):
+            raise PackageError("Malformed", location)
+        source = self._open(location, kubernetes)
+        is_own = isinstance(location, DirectoryLocation) and location.is_of_addon
+        return source if self.keys is None or is_own else SignedSource(source, self.keys)
+
+    def _open(self, location: SourceLocation, kubernetes: str) -> PackageSource:
+        match location:
             case DirectoryLocation(path):
                 if path not in self._directories:
                     self._directories[path] = DirectorySource(path)
@@ -161,7 +173,7 @@ class PackageFetcher:
         other credentials."""
         if source.is_remote:
             return await read(*what)
-        return await self._reads.read((source.location, *what), partial(read, *what))
+        return await self._reads.read((type(source), source.location, *what), partial(read, *what))
 
     async def _fetch_remote(self, source: PackageSource, request: PackageRequest) -> Package:
         package = await source.read_package(request.component, request.version)
@@ -170,10 +182,12 @@ class PackageFetcher:
         return self._count(source, "fetched", package)
 
     async def _find_in_cache(self, source: PackageSource, request: PackageRequest) -> Package | None:
-        """The package with the digest that it must have, or has at its source. With signatures only a fetch tells."""
-        if self._verification == "signature":
+        """The package with the digest that it must have, or has at its source. With signatures the source is asked for
+        the digest that is signed: what is cached was perhaps not."""
+        pin = "" if self._verification == "signature" else request.pin
+        digest = pin or await source.read_digest(request.component, request.version)
+        if request.pin not in ("", digest):
             return None
-        digest = request.pin or await source.read_digest(request.component, request.version)
         package = await self.read_from_cache(request, digest) if digest else None
         return self._count(source, "cached", package) if package else None
 
@@ -190,10 +204,8 @@ def require_trusted(package: Package, pin: str, is_remote: bool, verification: V
         raise PackageError("DigestMismatch", f"package {package}: {text}")
     if not is_remote or verification == "off":
         return
-    if verification == "signature":
-        raise PackageError(
-            "Unverified", f"package {package}: signatures are not supported yet; set --addon-verify digest"
-        )
+    if verification == "signature" and not package.is_signed:
+        raise PackageError("Unverified", f"package {package}: no signature of it was checked; see --addon-keys")
     if not (pin or package.has_checksums):
         text = "it has no SHA256SUMS and its channel no digest; add one of them, or set --addon-verify off"
         raise PackageError("Unverified", f"package {package}: {text}")

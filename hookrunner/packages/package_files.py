@@ -18,6 +18,7 @@ Source: https://www.gnu.org/software/coreutils/manual/html_node/cksum-output-mod
 import hashlib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from hookrunner.errors import PackageError, PackageReason
@@ -25,6 +26,8 @@ from hookrunner.packages.names import LARGEST_CHANNEL, LARGEST_FILE, LARGEST_PAC
 from kubetypes.bounds import in_units
 
 CHECKSUMS = "SHA256SUMS"
+SIGNATURE_SUFFIX = ".sig"
+CHECKSUMS_SIGNATURE = CHECKSUMS + SIGNATURE_SUFFIX
 DIGEST_PATTERN = "sha256:[0-9a-f]{64}"
 
 _LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)", re.DOTALL)
@@ -32,6 +35,17 @@ _DIGEST = re.compile(DIGEST_PATTERN)
 
 Checksums = Mapping[str, str]
 """Hex digests by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What may be signed of a package, as it is at the source: a text, its signature in base64 and the digest that the
+    text states. Each is empty if there is none."""
+
+    text: bytes = field(default=b"", repr=False)
+    signature: bytes = b""
+    digest: str = ""
+
 
 _LONGEST_PATH = 255
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\]")
@@ -119,6 +133,14 @@ def digest_of(checksums: Checksums) -> str:
     return f"sha256:{hashlib.sha256(render_checksums(checksums)).hexdigest()}"
 
 
+def seal_of(package: str, checksums: bytes | None, signature: bytes | None) -> Seal:
+    """The seal of a package with this list and this signature of it, None if there is none. Raises PackageError for a
+    list that cannot be used."""
+    if checksums is None:
+        return Seal()
+    return Seal(checksums, signature or b"", digest_of(parse_checksums(package, checksums)))
+
+
 def parse_checksums(package: str, text: bytes) -> dict[str, str]:
     """The checksums in a list; `package` names it in messages. Raises PackageError with the reason Malformed or
     TooLarge."""
@@ -166,8 +188,9 @@ def _parse_line(package: str, number: int, line: str) -> tuple[str, str]:
     path = match[2].removeprefix("./")
     if problem := path_problem(path):
         raise _refusal(package, "Malformed", f"line {number}: the path {shown(path)} {problem}")
-    if path == CHECKSUMS:
-        raise _refusal(package, "Malformed", f"line {number}: it lists itself; remove the line")
+    if path in (CHECKSUMS, CHECKSUMS_SIGNATURE):
+        own = "itself" if path == CHECKSUMS else "its own signature"
+        raise _refusal(package, "Malformed", f"line {number}: it lists {own}; remove the line")
     return path, match[1].lower()
 
 

@@ -23,13 +23,16 @@ from urllib.parse import urlsplit
 
 from hookrunner.errors import BadSetting
 from hookrunner.model.addons import Addon
+from hookrunner.packages.mirrors import Mirrors, parse_mirrors
 from hookrunner.packages.names import is_component, shown
 from hookrunner.packages.package import Package
+from hookrunner.packages.package_files import Seal
 from hookrunner.settings import AddonsSettings
 from kubetypes.foreign_pages import is_loopback
 from kubetypes.light_dataclasses import dataclass
 
 DEFAULT_CHANNELS = "addon-channels"
+_NO_MIRRORS = Mirrors()
 
 
 class PackageSource(Protocol):
@@ -46,12 +49,20 @@ class PackageSource(Protocol):
         """A channel's text."""
         ...
 
+    async def read_channel_signature(self, name: str) -> bytes:
+        """The signature of a channel, in base64; empty without one."""
+        ...
+
     async def list_versions(self, component: str) -> list[str]:
         """The versions of a component that have a package, the newest first; none if the source cannot list them."""
         ...
 
     async def read_digest(self, component: str, version: str) -> str:
         """The digest of a package; empty if it is not known without reading the package."""
+        ...
+
+    async def read_seal(self, component: str, version: str) -> Seal:
+        """What may be signed of a package; empty also if there is no such package."""
         ...
 
     async def read_package(self, component: str, version: str) -> Package:
@@ -61,9 +72,10 @@ class PackageSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DirectoryLocation:
-    """A directory on this machine."""
+    """A directory on this machine. `is_of_addon` says that it is a part of the addon's own directory."""
 
     path: Path
+    is_of_addon: bool = False
 
     def __str__(self) -> str:
         return str(self.path)
@@ -114,31 +126,52 @@ class SourceOverrides:
 
 
 def overrides_of(settings: AddonsSettings) -> SourceOverrides:
-    """What --addon-source says of a start. Raises BadSetting."""
+    """What --addon-source says of a start, in mirrors. Raises BadSetting."""
+    mirrors, plain_http = mirrors_of(settings), settings.verify == "off"
     try:
-        return parse_overrides(settings.source, Path.cwd(), plain_http=settings.verify == "off")
+        return parse_overrides(settings.source, Path.cwd(), plain_http, mirrors)
     except ValueError as error:
         raise BadSetting(f"--addon-source: {error}") from None
 
 
+def mirrors_of(settings: AddonsSettings) -> Mirrors:
+    """What --addon-mirror says of a start. Raises BadSetting, also for a mirror that is no location."""
+    try:
+        mirrors = parse_mirrors(settings.mirrors, Path.cwd())
+        for mirror in mirrors.by_origin.values():
+            parse_location(mirror, Path.cwd(), settings.verify == "off")
+        return mirrors
+    except ValueError as error:
+        raise BadSetting(f"--addon-mirror: {error}") from None
+
+
 def locations_of(addons: Iterable[Addon], settings: AddonsSettings) -> dict[str, SourceLocation | str]:
-    """Where addons have their packages, by their names, or why that cannot be read. Raises BadSetting."""
-    overrides, plain_http = overrides_of(settings), settings.verify == "off"
+    """Where addons have their packages, in mirrors where there are some, by the names of the addons; or why a location
+    cannot be read. Raises BadSetting."""
+    overrides, mirrors, plain_http = overrides_of(settings), mirrors_of(settings), settings.verify == "off"
     locations: dict[str, SourceLocation | str] = {}
     for addon in addons:
         try:
-            own = parse_location(addon.source, addon.directory, plain_http)
-            locations[addon.name] = overrides.location_of(addon.name, own)
+            own = parse_location(mirrors.moved(addon.source), addon.directory, plain_http)
+            locations[addon.name] = overrides.location_of(addon.name, _marked_own(own, addon))
         except ValueError as error:
             locations[addon.name] = f"source of the addon '{addon.name}': {error}"
     return locations
 
 
-def parse_overrides(text: str, base: Path, plain_http: bool = False) -> SourceOverrides:
+def _marked_own(location: SourceLocation, addon: Addon) -> SourceLocation:
+    """The location, as the addon's own if it is in its directory, also when links are followed."""
+    if isinstance(location, DirectoryLocation):
+        is_of_addon = location.path.resolve().is_relative_to(addon.directory.resolve())
+        return DirectoryLocation(location.path, is_of_addon)
+    return location
+
+
+def parse_overrides(text: str, base: Path, plain_http: bool = False, mirrors: Mirrors = _NO_MIRRORS) -> SourceOverrides:
     """The value of --addon-source: empty, `LOCATION` or `NAME=LOCATION,…`. Raises ValueError with what is wrong."""
     name, equals, _ = text.partition("=")
     if not (equals and is_component(name)):
-        return SourceOverrides(parse_location(text, base, plain_http)) if text else SourceOverrides()
+        return SourceOverrides(parse_location(mirrors.moved(text), base, plain_http)) if text else SourceOverrides()
     by_addon: dict[str, SourceLocation] = {}
     for pair in filter(None, text.split(",")):
         name, equals, location = pair.partition("=")
@@ -146,7 +179,7 @@ def parse_overrides(text: str, base: Path, plain_http: bool = False) -> SourceOv
             raise ValueError(f"{shown(pair)} is no NAME=LOCATION; write one location, or NAME=LOCATION,… only")
         if name in by_addon:
             raise ValueError(f"the addon {name} has two locations; remove one")
-        by_addon[name] = parse_location(location, base, plain_http)
+        by_addon[name] = parse_location(mirrors.moved(location), base, plain_http)
     return SourceOverrides(by_addon=by_addon)
 
 

@@ -168,6 +168,7 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
     if not given.text(options_of(HooksSettings)["directory"]):
         values["hooks"] = _default_hooks(values, given, compat)
     _check_lease(values["leader_election"])
+    _check_keys(values["addons"])
     dead = (*DEAD, *UPSTREAM_FLAGS)
     warnings = [_no_effect(option, source) for option in dead for source, _ in given.text(option)]
     return Settings(compat=compat, warnings=tuple(warnings), **values)
@@ -196,6 +197,14 @@ def _check_lease(election: LeaderElectionSettings) -> None:
         raise BadSetting(f"{flag}: it must be shorter than --leader-elect-lease-duration, or two could lead at once")
     if election.renew_deadline <= _JITTER * election.retry_period:
         raise BadSetting(f"{flag}: it must be longer than {_JITTER} times --leader-elect-retry-period")
+
+
+def _check_keys(addons: AddonsSettings) -> None:
+    """Raise BadSetting for keys that are not used, and for signatures without a key: both look safer than they are."""
+    if addons.keys and addons.verify != "signature":
+        raise BadSetting(f"--addon-keys: with --addon-verify {addons.verify} no signature is checked; set signature")
+    if addons.verify == "signature" and not addons.keys:
+        raise BadSetting("--addon-verify: signature needs the public keys; name their files with --addon-keys")
 
 
 def own_environment() -> dict[str, str]:

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from hookrunner.options import DURATION, MAYBE_PATH, SIZE, TEXT, OptionType, one_of, setting
+from hookrunner.options import DURATION, MAYBE_PATH, PATHS, SIZE, TEXT, OptionType, one_of, setting
 from hookrunner.settings.modules import DIRECTORIES, MAYBE_NAME
 from kubetypes.light_dataclasses import dataclass
 
@@ -41,9 +41,9 @@ REGISTRY = OptionType("HOST[/PATH]", "a registry such as registry.example.com:50
 class AddonsSettings:
     """Where addons and their packages are, and the bounds of fetching.
 
-    Without `directories` there are no addons. Empty `names` and `namespaces` mean all. `source` is as it is written
-    (`packages/source_locations.py` reads it). Durations are seconds, a `refresh` of 0 is never; sizes are bytes, 0 is
-    no limit.
+    Without `directories` there are no addons. Empty `names` and `namespaces` mean all. `source` and `mirrors` are as
+    they are written (`packages/source_locations.py` and `packages/mirrors.py` read them). Durations are seconds, a
+    `refresh` of 0 is never; sizes are bytes, 0 is no limit.
     """
 
     directories: tuple[Path, ...] = setting(
@@ -70,6 +70,13 @@ class AddonsSettings:
         "Addons: where channels and packages are: LOCATION for all addons, or NAME=LOCATION,… for some. Default: "
         "`source` in addon.yaml.",
     )
+    mirrors: str = setting(
+        "addon-mirror",
+        TEXT,
+        "",
+        "Addons: FROM=TO,…: locations that begin with FROM are looked for in TO, such as "
+        "`https://example.com=file:/srv/mirror`. The longest FROM counts.",
+    )
     refresh: float = setting(
         "addon-refresh",
         DURATION,
@@ -93,8 +100,15 @@ class AddonsSettings:
         "addon-verify",
         one_of("off", "digest", "signature"),
         "digest",
-        "Addons: what a package from a remote source needs: nothing, a digest in `SHA256SUMS` or in the channel, "
-        "or also a signature, which is not supported yet.",
+        "Addons: what a package from a remote source needs: nothing, or a digest in `SHA256SUMS` or in the channel. "
+        "With `signature` one of the --addon-keys must have signed each channel and package, wherever it lies, except "
+        "in the addon's own directory.",
+    )
+    keys: tuple[Path, ...] = setting(
+        "addon-keys",
+        PATHS,
+        "",
+        "Addons: files with the public keys for --addon-verify signature, Ed25519 or ECDSA P-256, in PEM, one in each.",
     )
     patches: Literal["all", "listed", "none"] = setting(
         "addon-patches",

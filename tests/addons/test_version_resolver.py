@@ -156,3 +156,13 @@ def test_a_version_outside_of_the_tested_range_is_untested() -> None:
 @pytest.mark.parametrize("reason", PackageError.__init__.__annotations__["reason"].__args__)
 def test_every_reason_of_a_package_error_has_its_phase(reason: Any) -> None:
     assert version_resolver.package_obstacle(PackageError(reason, "text")).progress
+
+
+def test_older_channel_counts_as_one_that_cannot_be_read() -> None:
+    numbered, followed = replace(CHANNEL, serial=7), replace(request(OLD), followed="stable", serial=7)
+    assert resolved(followed, numbered) == ResolvedVersion(NEW, "stable", PIN, serial=7)
+    kept = resolved(followed, replace(numbered, serial=6))
+    assert (kept.version, kept.digest, kept.serial, "the serial 6" in kept.unread) == (OLD, "", 7, True)
+    restored = refused(replace(followed, followed=""), replace(numbered, serial=6))
+    assert (restored.phase, restored.reason) == (AddonPhase.PACKAGE_ERROR, "Unverified")
+    assert resolved(replace(followed, fields=replace(followed.fields, version=OLD)), CHANNEL).version == OLD

@@ -240,3 +240,24 @@ async def test_source_that_is_down_is_an_obstacle(place: WebPlace, cache: Packag
     answer = await choose(choice_of(place.source, cache), instance())
     assert isinstance(answer, AddonObstacle)
     assert (answer.phase, answer.reason) == ("VersionMismatch", "NoChannel")
+
+
+async def test_channel_that_has_become_older_moves_nothing_also_after_a_restart(
+    place: WebPlace, cache: PackageCache
+) -> None:
+    numbered = b"manifests: [{name: dns, version: %s}]\nserial: %d\n"
+    place.put_channel("stable", numbered % (b'"1.0"', 7))
+    assert (await chosen(choice_of(place.source, cache), instance())).version.serial == 7
+    place.put_channel("stable", numbered % (b'"2.0"', 6))
+    edited = instance(generation=2, status=SETTLED | {"serial": 7})
+    version = (await chosen(choice_of(place.source, cache), edited)).version
+    assert (version.version, version.serial, "the serial 6" in version.unread) == ("1.0", 7, True)
+    place.put_channel("stable", numbered % (b'"2.0"', 8))
+    assert (await chosen(choice_of(place.source, cache), edited)).version.version == "2.0"
+
+
+async def test_restart_remembers_the_serial_without_asking(place: WebPlace, cache: PackageCache) -> None:
+    await chosen(choice_of(place.source, cache), instance())
+    place.requests.clear()
+    after = await chosen(choice_of(place.source, cache), instance(status=SETTLED | {"serial": 7}))
+    assert (after.version.serial, place.requests) == (7, [])

@@ -11,6 +11,7 @@ from hookrunner.packages.channels import (
     fitting_entries,
     parse_channel,
     pinned_digest,
+    require_serial,
     version_order,
 )
 from tests.tables import each
@@ -144,3 +145,20 @@ def test_bytes_that_are_no_channel_are_refused(text: bytes, reason: str) -> None
 def test_versions_are_ordered_and_others_come_first() -> None:
     versions = ["latest", "1.0.0-rc.1", "v1.0.0", "1.0.1", "1.10"]
     assert sorted(reversed(versions), key=version_order) == versions
+
+
+def test_serial_of_a_channel_never_decreases() -> None:
+    numbered = parse_channel("stable", "manifests: []\nserial: 7\n")
+    for known in (0, 6, 7):
+        require_serial(numbered, known)
+    with pytest.raises(PackageError, match=r"'stable' has the serial 7, and .* from 8: .*at least 8") as raised:
+        require_serial(numbered, 8)
+    assert raised.value.reason == "Unverified"
+    with pytest.raises(PackageError, match="'stable' has no serial"):
+        require_serial(Channel("stable"), 1)
+
+
+@each("serial", ["-1", "'7'", "1.5", "9007199254740993", "[]"])
+def test_serial_that_is_no_number_is_refused(serial: str) -> None:
+    with pytest.raises(PackageError, match="'stable': serial"):
+        parse_channel("stable", f"manifests: []\nserial: {serial}\n")

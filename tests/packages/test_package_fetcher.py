@@ -3,19 +3,24 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hookrunner.errors import PackageError
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.addons import Addon, AddonObject
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest, SourceOpener
-from hookrunner.packages.source_locations import ClusterLocation, SourceLocation, parse_location
+from hookrunner.packages.signatures.signing_keys import read_keys
+from hookrunner.packages.source_locations import ClusterLocation, SourceLocation, locations_of, parse_location
+from hookrunner.settings import AddonsSettings
 from tests.packages.places import CHART, FILES, DirectoryPlace, with_checksums
+from tests.packages.signatures.openssl import make_key
 from tests.packages.web_place import Answer, WebPlace, web_place
 
 PACKAGE = parse_package("coredns", "1.0", with_checksums(FILES))
@@ -187,3 +192,17 @@ async def test_locations_become_sources(tmp_path: Path, place: WebPlace) -> None
             opener.open("objects", "v1.34.0")
         with pytest.raises(PackageError, match="'wrong': a source cannot be empty"):
             opener.open("wrong", "v1.34.0")
+
+
+async def test_signature_is_required_of_what_is_not_in_the_addons_own_directory(tmp_path: Path) -> None:
+    public = make_key(tmp_path / "release.key")
+    addon = Addon("dns", "dns", tmp_path / "dns", tmp_path, AddonObject("DNS", "dnses"))
+    addons = [addon, replace(addon, name="away", source="../mirror"), replace(addon, name="linked", source="link")]
+    for directory in ("dns/channels", "mirror"):
+        (tmp_path / directory).mkdir(parents=True)
+    (tmp_path / "dns/link").symlink_to(tmp_path / "mirror")
+    locations = locations_of(addons, AddonsSettings())
+    async with HttpsReader() as reader:
+        opener = SourceOpener(reader, None, 1.0, locations, read_keys((public,)))
+        opened = [type(opener.open(name, "v1.34.0")).__name__ for name in ("dns", "away", "linked")]
+    assert opened == ["DirectorySource", "SignedSource", "SignedSource"]

@@ -1,5 +1,7 @@
 """Which packages may be used. Level: pure."""
 
+from dataclasses import replace
+
 import pytest
 
 from hookrunner.errors import PackageError
@@ -19,6 +21,7 @@ OTHER = "sha256:" + "0" * 64
     [
         (False, "", False, "digest", ""),
         (False, "", False, "signature", ""),
+        (True, "", True, "signature", "Unverified"),
         (False, "", True, "off", ""),
         (False, "", True, "digest", "Unverified"),
         (True, "", True, "digest", ""),
@@ -41,9 +44,8 @@ def test_what_is_required_of_a_package(
     assert raised.value.reason == reason
 
 
-def test_signatures_are_not_supported_yet() -> None:
-    with pytest.raises(PackageError, match="signatures are not supported yet; set --addon-verify digest"):
-        require_trusted(LISTED, "", True, "signature")
+def test_a_package_whose_signature_was_checked_is_trusted() -> None:
+    require_trusted(replace(LISTED, is_signed=True), "", True, "signature")
 
 
 def test_a_version_keeps_its_package_unless_the_other_one_is_accepted() -> None:

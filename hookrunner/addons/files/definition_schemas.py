@@ -114,6 +114,7 @@ def status_schema() -> JSON:
             "observedGeneration": _NUMBER,
             "version": {"type": "string", "description": "The version that is applied."},
             "channel": _TEXT,
+            "serial": {"type": "integer", "format": "int64", "description": "The channel's, which never decreases."},
             "availableVersion": {"type": "string", "description": "A version that updatePolicy does not install."},
             "digest": {"type": "string", "description": "SHA-256 of the package that is applied."},
             "release": {"type": "string", "description": "The Helm release, in hookrunner's namespace."},
