@@ -132,6 +132,8 @@ _ADDON_COMMANDS = {
     "abandon": ("addons.addon_abandon", "Stop managing an instance, and keep what it installed."),
     "lint": ("checks.lint_commands", "Check addons: files, schemas, hooks, channels, packages."),
     "test": ("checks.test_commands", "Run test cases of addons and of their hooks."),
+    "images": ("addons.addon_images", "List the images that instances need."),
+    "seal": ("addons.addon_seal", "Write checksums and signatures of packages and channels."),
 }
 """A look at addons first, then the tools for authors."""
 

@@ -8,6 +8,7 @@ https://kubernetes.io/docs/concepts/containers/images/
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from hookrunner.model.sourced_objects import SourcedObject
 from kubetypes.json_values import JSON
@@ -40,8 +41,8 @@ def redirect_images(
     host = registry.rstrip("/")
 
     def redirect_pod(spec: JSON) -> JSON:
-        redirected = _redirect_pod_images(spec, host) if host else spec
-        return {**redirected, "imagePullSecrets": [{"name": pull_secret}]} if pull_secret else redirected
+        pod = _with_images(spec, lambda image: redirected(image, host)) if host else spec
+        return {**pod, "imagePullSecrets": [{"name": pull_secret}]} if pull_secret else pod
 
     return tuple(
         SourcedObject(source.path, _changed_at(source.obj, path, redirect_pod))
@@ -51,28 +52,46 @@ def redirect_images(
     )
 
 
+def images_of(objects: Iterable[JSON]) -> set[str]:
+    """The images that objects name where `redirect_images` changes them."""
+    images = set[str]()
+    for obj in objects:
+        source = SourcedObject("", obj)
+        if path := POD_SPECS.get((source.group, source.kind)):
+            _changed_at(obj, path, partial(_noted_images, images))
+    return images
+
+
+def _noted_images(images: set[str], spec: JSON) -> JSON:
+    def note(image: str) -> str:
+        if image:
+            images.add(image)
+        return image
+
+    return _with_images(spec, note)
+
+
 def redirected(image: str, registry: str) -> str:
     """The image in the registry; `a/b/c/d:v` keeps `c/d:v`. A digest (`name@sha256:…`) stays."""
     return f"{registry}/{image.split('/', _PARTS - 1)[-1]}" if image else image
 
 
-def _redirect_pod_images(spec: JSON, registry: str) -> JSON:
-    def redirect(container: JSON) -> JSON:
+def _with_images(spec: JSON, change: Callable[[str], str]) -> JSON:
+    """The spec of a Pod with another text for each image."""
+
+    def change_container(container: JSON) -> JSON:
         image = container.get("image")
-        return {**container, "image": redirected(image, registry)} if isinstance(image, str) else container
+        return {**container, "image": change(image)} if isinstance(image, str) else container
 
-    lists = {key: _each_map(spec[key], redirect) for key in _CONTAINERS if key in spec}
+    def change_volume(volume: JSON) -> JSON:
+        image = volume.get("image")
+        reference = image.get("reference") if isinstance(image, dict) else None
+        return {**volume, "image": {**image, "reference": change(reference)}} if isinstance(reference, str) else volume
+
+    lists = {key: _each_map(spec[key], change_container) for key in _CONTAINERS if key in spec}
     if "volumes" in spec:
-        lists["volumes"] = _each_map(spec["volumes"], lambda volume: _redirect_volume(volume, registry))
+        lists["volumes"] = _each_map(spec["volumes"], change_volume)
     return {**spec, **lists}
-
-
-def _redirect_volume(volume: JSON, registry: str) -> JSON:
-    image = volume.get("image")
-    reference = image.get("reference") if isinstance(image, dict) else None
-    if not isinstance(reference, str):
-        return volume
-    return {**volume, "image": {**image, "reference": redirected(reference, registry)}}
 
 
 def _each_map(value: JSON, change: Callable[[JSON], JSON]) -> JSON:

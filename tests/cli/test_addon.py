@@ -10,6 +10,7 @@ import yaml
 
 from tests.controlplane.tools import find_tool
 from tests.fakes.command_line import Command, command
+from tests.packages.signatures.openssl import make_key
 from tests.pages import DOCS
 
 __all__ = ["command"]
@@ -188,3 +189,46 @@ def test_hook_that_fails_refuses_the_instance(command: Command, tmp_path: Path) 
     assert (rendered.code, rendered.out) == (1, "")
     assert "hook nodes.sh" in rendered.err
     assert "| no nodes today" in rendered.err
+
+
+def test_images_are_those_of_the_objects_and_their_copies_in_the_private_registry(command: Command) -> None:
+    files = [f"{ADDONS}/{name}/example.yaml" for name in ("coredns", "metrics-server")]
+    listed = command("addon", "images", *files, "--addons-dir", ADDONS)
+    images = listed.out.splitlines()
+    assert [image.partition(":")[0] for image in images] == [
+        "registry.k8s.io/coredns/coredns",
+        "registry.k8s.io/metrics-server/metrics-server",
+    ]
+    copied = command("addon", "images", *files, "--addons-dir", ADDONS, "--private-registry", "r.local:5000/m")
+    assert copied.out.splitlines() == [f"{image} r.local:5000/m/{image.rpartition('/')[2]}" for image in images]
+    as_json = command("addon", "images", files[0], "--addons-dir", ADDONS, "-o", "json")
+    instances = ["coredns.kube-system.default"]
+    assert orjson.loads(as_json.out) == {"images": [{"image": images[0], "copy": "", "instances": instances}]}
+
+
+def test_two_images_with_one_copy_are_refused(command: Command, tmp_path: Path) -> None:
+    assert command("new", "addon", "web", "--dir", str(tmp_path)).code == 0
+    package = tmp_path / "web/channels/packages/web/0.1.0"
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {containers: [{name: a, image: %s/tool:v1}]}}\n"
+    for name in ("a", "b"):
+        (package / f"{name}.yaml").write_text(pod % (name, f"quay.io/{name}"))
+    example = str(tmp_path / "web/example.yaml")
+    ended = command("addon", "images", example, "--addons-dir", str(tmp_path), "--private-registry", "r.local")
+    assert (ended.code, "quay.io/a/tool:v1 and quay.io/b/tool:v1 would both be r.local/tool:v1" in ended.err) == (
+        2,
+        True,
+    )
+
+
+def test_seal_prints_what_it_wrote_and_the_digests(command: Command, tmp_path: Path) -> None:
+    assert command("new", "addon", "web", "--dir", str(tmp_path)).code == 0
+    make_key(tmp_path / "release.key")
+    seal = ("addon", "seal", str(tmp_path / "web/channels"), "--key", str(tmp_path / "release.key"))
+    package, channel = command(*seal).out.splitlines()
+    assert package.startswith("web 0.1.0: wrote SHA256SUMS and SHA256SUMS.sig: sha256:")
+    assert channel == "channel stable: wrote stable.sig"
+    again = command(*seal)
+    assert [line.split(": ")[1] for line in again.out.splitlines()] == ["unchanged", "unchanged"]
+    assert again.err == "note: channel stable has no digest of 0.1.0\n"
+    wrong = command("addon", "seal", str(tmp_path), "--key", str(tmp_path / "release.pub"))
+    assert (wrong.code, "release.pub has no private key in PEM" in wrong.err) == (2, True)

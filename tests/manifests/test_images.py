@@ -1,6 +1,6 @@
 """Images come from the private registry, and Pods know the Secret for it. Level: pure."""
 
-from hookrunner.manifests.images import POD_SPECS, redirect_images, redirected
+from hookrunner.manifests.images import POD_SPECS, images_of, redirect_images, redirected
 from kubetypes.json_values import JSON
 from tests.manifests.conftest import pods_of, sourced
 from tests.tables import each
@@ -55,3 +55,12 @@ def test_the_secret_replaces_others_and_needs_no_registry() -> None:
 def test_what_is_shaped_otherwise_stays(spec: JSON) -> None:
     pod = sourced("Pod", "a", spec=spec)
     assert redirect_images([pod], "r") == (pod,)
+
+
+def test_images_are_listed_where_they_are_redirected() -> None:
+    pod: JSON = {"containers": [{"image": "x/a"}, {"image": ""}, {}], "initContainers": [{"image": "x/b"}]}
+    pod["volumes"] = [{"image": {"reference": "x/models:1"}}, {"emptyDir": {}}]
+    for (group, kind), path in POD_SPECS.items():
+        workload = pods_of(kind, f"{group}/v1".lstrip("/"), *path, **pod).obj
+        assert images_of([workload]) == {"x/a", "x/b", "x/models:1"}, kind
+    assert images_of([{"apiVersion": "v1", "kind": "ConfigMap", "spec": pod}]) == set()

@@ -1,8 +1,9 @@
 """The addons, packages and clusters that the options of `hookrunner addon …` name, read from files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import click
 
@@ -25,6 +26,7 @@ from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 
 _DEFAULT = Path("addons")
+_NO_FLAGS = MappingProxyType[str, str]({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,9 @@ def _missing(name: str, names: Sequence[str]) -> str:
     return f"there is no addon '{name}'{hint}"
 
 
-def read_files(source: AddonDirectories, patches: str = "") -> AddonFiles:
-    """The addons in directories; `patches` is the value of --addon-patches, if it is given. Raises click.BadParameter,
-    StartRefused."""
-    flags = {"addon-patches": patches} if patches else {}
+def read_files(source: AddonDirectories, flags: Mapping[str, str] = _NO_FLAGS) -> AddonFiles:
+    """The addons in directories; `flags` are those of `start` that are given, without dashes. Raises
+    click.BadParameter, BadSetting, StartRefused."""
     loaded = settings.load(flags, click.get_current_context().find_root().info_name or "")
     try:
         overrides = parse_overrides(source.source, Path.cwd(), plain_http=loaded.addons.verify == "off")

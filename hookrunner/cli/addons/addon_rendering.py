@@ -21,7 +21,19 @@ from kubetypes.json_values import JSON
 def run(source: AddonDirectories, names: Sequence[str], cluster: ClusterFlags, *, diff: bool, output: str) -> int:
     """Print the objects of the instances in these files, or how they differ from the cluster's. Returns the exit code.
     Raises HookrunnerError for the first instance that is refused."""
-    files, given = read_files(source, cluster.patches or ""), given_cluster(cluster)
+    files = read_files(source, {"addon-patches": cluster.patches} if cluster.patches else {})
+    given = given_cluster(cluster)
+    built = build_instances(files, names, given)
+    objects = [obj for instance in built for obj in instance.objects]
+    if diff:
+        return _show_difference(objects, given.objects)
+    show(to_list(objects) if output == "json" else objects_as_yaml(objects))
+    return 0
+
+
+def build_instances(files: AddonFiles, names: Sequence[str], given: GivenCluster) -> list[BuiltInstance]:
+    """Build the instances in these files, and print the notes on standard error. Raises HookrunnerError for the first
+    that is refused."""
     instances = manifests.load(names, Path())
     if not instances:
         raise BadInput(f"{' '.join(names)}: no object is in it; write an instance of an addon")
@@ -29,11 +41,7 @@ def run(source: AddonDirectories, names: Sequence[str], cluster: ClusterFlags, *
     for instance in built:
         for note in instance.notes:
             echo(f"note: {note}", err=True)
-    objects = [obj for instance in built for obj in instance.objects]
-    if diff:
-        return _show_difference(objects, given.objects)
-    show(to_list(objects) if output == "json" else objects_as_yaml(objects))
-    return 0
+    return built
 
 
 def to_objects(manifest: str) -> list[JSON]:

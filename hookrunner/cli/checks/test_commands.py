@@ -114,7 +114,7 @@ def _read_addons(ctx: click.Context) -> CaseSuite:
     roots = AddonDirectories(tuple(dict.fromkeys(addon.absolute().parent for addon in addons)))
     units = _Units("addon", addons, addons, addon_cases.case_paths, f"{addon_cases.TESTS}/*.in.yaml")
     hooks = units.read_hooks(ctx, loaded.hooks)
-    files = read_files(roots, ctx.params["patches"] or "")
+    files = read_files(roots, {"addon-patches": ctx.params["patches"]} if ctx.params["patches"] else {})
 
     @asynccontextmanager
     async def open_bench() -> AsyncIterator[addon_cases.AddonCases]:

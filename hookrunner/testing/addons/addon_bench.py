@@ -58,9 +58,10 @@ SourceOf: TypeAlias = Callable[[Addon], DirectorySource]
 
 @dataclass(frozen=True, slots=True)
 class BuiltInstance:
-    """What an instance leads to: the version, the objects in the order of installation with definitions first, notes
-    for a person, and Helm hooks."""
+    """What an instance leads to: its unit, the version, the objects in the order of installation with definitions
+    first, notes for a person, and Helm hooks."""
 
+    name: str
     version: str
     objects: tuple[JSON, ...]
     notes: tuple[str, ...] = ()
@@ -94,7 +95,8 @@ class AddonBench:
         unknown = check_fields(built, [*cluster, *read_definitions(addon)])
         notes = (*hook_notes, *built.unmatched, *unknown, *filter(None, [prepared.untested]))
         rendered = built.rendered
-        return BuiltInstance(package.version, rendered.objects, notes, tuple(hook.obj for hook in rendered.hooks))
+        helm_hooks = tuple(hook.obj for hook in rendered.hooks)
+        return BuiltInstance(instance.unit, package.version, rendered.objects, notes, helm_hooks)
 
     async def _build(self, prepared: PreparedBuild, cluster: tuple[JSON, ...]) -> tuple[tuple[str, ...], BuiltRelease]:
         """Notes on hooks, and what the objects are with the values that they leave."""
