@@ -133,6 +133,7 @@ _ADDON_COMMANDS = {
     "lint": ("checks.lint_commands", "Check addons: files, schemas, hooks, channels, packages."),
     "test": ("checks.test_commands", "Run test cases of addons and of their hooks."),
     "images": ("addons.addon_images", "List the images that instances need."),
+    "mirror": ("addons.addon_mirror", "Copy packages and channels, for a place without internet."),
     "seal": ("addons.addon_seal", "Write checksums and signatures of packages and channels."),
 }
 """A look at addons first, then the tools for authors."""

@@ -12,6 +12,7 @@ from tests.controlplane.tools import find_tool
 from tests.fakes.command_line import Command, command
 from tests.packages.signatures.openssl import make_key
 from tests.pages import DOCS
+from tests.tables import each
 
 __all__ = ["command"]
 
@@ -232,3 +233,30 @@ def test_seal_prints_what_it_wrote_and_the_digests(command: Command, tmp_path: P
     assert again.err == "note: channel stable has no digest of 0.1.0\n"
     wrong = command("addon", "seal", str(tmp_path), "--key", str(tmp_path / "release.pub"))
     assert (wrong.code, "release.pub has no private key in PEM" in wrong.err) == (2, True)
+
+
+def test_mirror_shows_its_progress_and_what_it_lacks(command: Command, tmp_path: Path) -> None:
+    assert command("new", "addon", "web", "--dir", str(tmp_path)).code == 0
+    (tmp_path / "web/channels/stable").write_text("manifests: [{version: 0.1.0}, {version: 0.2.0}]\n")
+    copied = command("addon", "mirror", "--to", str(tmp_path / "m"), "web@0.1.0", "--addons-dir", str(tmp_path))
+    package, channel = copied.out.splitlines()
+    assert package.startswith("[1/2] web 0.1.0: copied: sha256:")
+    assert (channel, copied.code) == ("[2/2] channel stable: copied", 0)
+    assert copied.err == "note: channel stable leads to what the mirror lacks: web 0.2.0\n"
+    whole = command("addon", "mirror", "--to", str(tmp_path / "m"), "web", "--addons-dir", str(tmp_path))
+    assert (whole.code, "web 0.2.0" in whole.err) == (1, True)
+
+
+@each(
+    "arguments, problem",
+    [
+        (("coredns", "dashboard", "--to", "m"), "the addons have several sources ("),
+        (("coredns", "--to", "https://example.com"), "https://example.com is no directory; copy to one"),
+        (("core", "--to", "m"), "there is no addon 'core'; did you mean 'coredns'?"),
+        (("coredns", "--to", "m", "--addon-source", "configmap:addons"), "addons/addon-channels needs a cluster"),
+        (("coredns", "--to", "m", "--addon-keys", ADDONS), "--addon-keys: "),
+    ],
+)
+def test_what_cannot_be_mirrored_is_refused(command: Command, arguments: tuple[str, ...], problem: str) -> None:
+    ended = command("addon", "mirror", *arguments, "--addons-dir", ADDONS)
+    assert (ended.code > 0, problem in ended.err) == (True, True), ended.err

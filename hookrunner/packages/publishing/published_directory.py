@@ -44,16 +44,17 @@ class PublishedDirectory:
             raise _refusal(root, error) from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            raise BadInput(f"another process writes to {root}; wait until it has ended") from None
+        try:
             directory = cls(root)
             directory._clear()
             yield directory
-            directory._clear()
-        except BlockingIOError:
-            raise BadInput(f"another process writes to {root}; wait until it has ended") from None
         except OSError as error:
-            shutil.rmtree(root / _DRAFTS, ignore_errors=True)
             raise _refusal(root, error) from None
         finally:
+            shutil.rmtree(root / _DRAFTS, ignore_errors=True)
             os.close(lock)
 
     def write(self, path: str, data: bytes) -> None:

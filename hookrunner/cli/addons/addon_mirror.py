@@ -1,0 +1,125 @@
+"""`hookrunner addon mirror --to DIR ADDON[@VERSION]…`: copies packages and channels for a place without internet."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from hookrunner.cli.addons.addon_options import AddonFiles, read_files
+from hookrunner.cli.addons.addon_sources import (
+    ADDONS_DIR,
+    AddonDirectories,
+    ClusterFlags,
+    Source,
+    for_a_cluster,
+    sourced,
+)
+from hookrunner.cli.output import echo
+from hookrunner.cli.shared import quiet, run_to_end
+from hookrunner.errors import BadInput
+from hookrunner.model.addons import Addon
+from hookrunner.modules.offline import stock_capabilities
+from hookrunner.packages.https_reader import HttpsReader
+from hookrunner.packages.package_fetcher import SourceOpener
+from hookrunner.packages.publishing.source_mirror import Mirrored, MirrorRequest, mirror
+from hookrunner.packages.signatures.signing_keys import read_keys
+from hookrunner.packages.source_locations import DirectoryLocation, SourceLocation, locations_of, parse_location
+from hookrunner.packages.web_proxies import WebProxies
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What to copy, from the common source of these addons, to which directory."""
+
+    files: AddonFiles
+    locations: dict[str, SourceLocation | str]
+    addon: Addon
+    requests: Sequence[MirrorRequest]
+    target: Path
+    kubernetes: str
+
+
+@click.command("mirror")
+@click.argument("names", metavar="ADDON[@VERSION]...", nargs=-1, required=True)
+@click.option("--to", "target", metavar="DIR", required=True, help="The directory to copy to; made if it is missing.")
+@click.option("--channel", "channels", multiple=True, metavar="NAME", help="Copy this channel. [default: the addon's]")
+@click.option(
+    "--addon-keys", "keys", metavar="FILE,…", default="", help="Copy only what one of these public keys has signed."
+)
+@sourced
+@for_a_cluster
+def addon_mirror(
+    names: tuple[str, ...],
+    target: str,
+    channels: tuple[str, ...],
+    keys: str,
+    source: Source,
+    cluster: ClusterFlags,
+) -> None:
+    """Copy packages, channels and signatures of addons to a directory, for a place without internet.
+
+    \b
+    hookrunner addon mirror --to /srv/mirror/web web@1.1.0 --addons-dir addons
+    hookrunner addon mirror --to /srv/mirror/web web --addons-dir addons --addon-keys release.pub    all versions
+    hookrunner start --addons-dir addons --addon-mirror https://example.com=file:/srv/mirror
+
+    Without a VERSION all that the channels name are copied. Addons of one command have one source. Digests and
+    signatures stay the same. The same command continues what was interrupted, and brings a mirror up to date. Images
+    are not copied: `hookrunner addon images` lists them.
+    """
+    if not isinstance(source, AddonDirectories):
+        raise click.UsageError(f"it copies what addons in files need: give {ADDONS_DIR} DIR")
+    flags = {"addon-source": source.source, "addon-mirror": ""}
+    files = read_files(source, flags | ({"addon-keys": keys, "addon-verify": "signature"} if keys else {}))
+    run_to_end(_mirror(_work(files, names, channels, target, cluster)))
+
+
+def _work(
+    files: AddonFiles, names: Sequence[str], channels: Sequence[str], target: str, cluster: ClusterFlags
+) -> _Work:
+    """Raises BadInput, BadSetting."""
+    asked: dict[str, list[str]] = {}
+    for name, _, version in (text.partition("@") for text in names):
+        asked.setdefault(name, []).extend([version] if version else [])
+    addons = [files.named(name) for name in asked]
+    locations = locations_of(addons, files.settings.addons)
+    if len(places := {str(location) for location in locations.values()}) > 1:
+        raise BadInput(
+            f"the addons have several sources ({', '.join(sorted(places))}); copy each to a directory of its own"
+        )
+    requests = [
+        MirrorRequest(addon.component, tuple(asked[addon.name]), tuple(channels) or (addon.defaults.channel,))
+        for addon in addons
+    ]
+    kubernetes = stock_capabilities(cluster.version, cluster.api_versions).kube_version
+    return _Work(files, locations, addons[0], requests, _directory(target), kubernetes)
+
+
+def _directory(target: str) -> Path:
+    """Raises click.BadParameter."""
+    try:
+        location = parse_location(target, Path.cwd())
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--to") from None
+    if not isinstance(location, DirectoryLocation):
+        raise click.BadParameter(f"{location} is no directory; copy to one, and publish that", param_hint="--to")
+    return location.path
+
+
+async def _mirror(work: _Work) -> None:
+    settings = work.files.settings
+    keys = read_keys(settings.addons.keys) if settings.addons.keys else None
+    with quiet():
+        async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:
+            opener = SourceOpener(reader, None, settings.addons.fetch_timeout, work.locations, keys)
+            source = opener.open(work.addon.name, work.kubernetes)
+            async for mirrored in mirror(source, work.requests, work.target):
+                _show(mirrored)
+
+
+def _show(mirrored: Mirrored) -> None:
+    done = "copied" if mirrored.was_written else "unchanged"
+    echo(f"[{mirrored.number}/{mirrored.total}] " + ": ".join(filter(None, (mirrored.name, done, mirrored.digest))))
+    if mirrored.missing:
+        echo(f"note: {mirrored.name} leads to what the mirror lacks: {', '.join(mirrored.missing)}", err=True)
