@@ -44,9 +44,7 @@ class Hook:
             raise ValueError("concurrency is for a queue of the function's own: take queue away, or use Hook(queues=…)")
 
         def add(function: F) -> F:
-            own = {}
-            if "queue" not in binding:
-                own = {"queue": self._own_queue(function, binding, concurrency), "wait_for_synchronization": False}
+            own = {} if "queue" in binding else {"queue": self._own_queue(function, binding, concurrency)}
             self._reconcilers.add(binding.get("name", function.__name__))
             return self._object(kind, function, {**own, **binding}, steps.for_objects)
 
@@ -135,7 +133,8 @@ class Hook:
         if carriers.is_hookrunner():
             settings |= {"resident": self._resident} if self._resident else {}
             settings |= {"queues": self._queues} if self._queues else {}
-            parts |= {"kubernetes": list(map(self._one_by_one, parts["kubernetes"]))} if "kubernetes" in parts else {}
+        if "kubernetes" in parts:
+            parts["kubernetes"] = list(map(self._begun, parts["kubernetes"]))
         return {"configVersion": "v1", **({"settings": settings} if settings else {}), **parts}
 
     def carry_out(self, task: Task) -> None:
@@ -172,12 +171,18 @@ class Hook:
     def _queues(self) -> dict[str, JSON]:
         return {**self._own_queues, **self._settings.get("queues", {})}
 
-    def _one_by_one(self, binding: dict[str, JSON]) -> dict[str, JSON]:
-        """A binding, which has at the start a run for each object if it is a reconciler's and can have that."""
-        whole = binding.get("group") or not binding.get("executeHookOnSynchronization", True)
-        if whole or binding["name"] not in self._reconcilers or binding["queue"] in ("", "main"):
+    def _begun(self, binding: dict[str, JSON]) -> dict[str, JSON]:
+        """A binding with how it begins. That of a reconciler has a run for each object if it can have that. Otherwise
+        its one run with all objects is in its own queue: in `main` an object that fails would hold up other hooks."""
+        if binding["name"] not in self._reconcilers:
             return binding
-        return {"synchronizeEachObject": True, **binding}
+        queue = binding["queue"]
+        is_whole = binding.get("group") or not binding.get("executeHookOnSynchronization", True)
+        if carriers.is_hookrunner() and not is_whole and queue not in ("", "main"):
+            binding = {"synchronizeEachObject": True, **binding}
+        if binding.get("synchronizeEachObject") or queue not in self._own_queues:
+            return binding
+        return {"waitForSynchronization": False, **binding}
 
     def _own_queue(self, function: Callable[..., Any], binding: dict[str, JSON], concurrency: int) -> str:
         """The name of a queue for a function: that of its file, since queues are not one hook's, and that of its

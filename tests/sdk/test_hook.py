@@ -62,7 +62,6 @@ def test_a_reconciler_has_a_queue_of_its_own_in_the_order_of_objects(monkeypatch
     hook.reconcile("Pod", name="pods")(leave)
     hook.reconcile("Node", name="nodes", concurrency=20)(leave)
     hook.reconcile("Door", name="doors", queue="doors")(leave)
-    assert [binding.get("waitForSynchronization") for binding in hook.config["kubernetes"]] == [False, False, None]
     assert [binding["queue"] for binding in hook.config["kubernetes"]] == [
         "test_hook.py/pods",
         "test_hook.py/nodes",
@@ -95,6 +94,25 @@ def test_a_reconciler_has_a_run_for_each_object_at_the_start_where_that_can_be(
     monkeypatch.setenv("HOOKRUNNER_VERSION", "1")
     bindings = parse("h", json.dumps(hook.config).encode()).kubernetes
     assert [binding.name for binding in bindings if binding.synchronize_each_object] == ["own", "named"]
+
+
+def test_what_waits_for_first_runs_waits_for_those_of_a_reconciler_unless_it_is_one_run_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One run for all objects would hold up `main` when it fails for one of them."""
+    hook = Hook(queues={"q": {"concurrency": 2}})
+    hook.reconcile("Pod", name="own")(leave)
+    hook.reconcile("Pod", name="unwaited", wait_for_synchronization=False)(leave)
+    hook.reconcile("Pod", name="whole", synchronize_each_object=False)(leave)
+    hook.reconcile("Pod", name="named", queue="q")(leave)
+    assert waits(hook) == {"own": False, "unwaited": False, "whole": False, "named": True}
+    monkeypatch.setenv("HOOKRUNNER_VERSION", "1")
+    assert waits(hook) == {"own": True, "unwaited": False, "whole": False, "named": True}
+
+
+def waits(hook: Hook) -> dict[str, bool]:
+    bindings = parse("h", json.dumps(hook.config).encode()).kubernetes
+    return {binding.name: binding.wait_for_synchronization for binding in bindings}
 
 
 def leave(obj: Any) -> None: ...
