@@ -146,6 +146,7 @@ class Hook:
                 for what, call in step(task, number, context):
                     calls[what] = call
         for call in calls.values():
+            task.raise_if_cancelled()
             task.note(call())
 
     def run(self) -> None:

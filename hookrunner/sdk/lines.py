@@ -2,7 +2,7 @@
 
 One run at a time is made in the main thread, where a signal interrupts it for a cancel that comes meanwhile: another
 thread that reads would cost each run two changes of threads, and forks of functions a warning. Several are made in
-threads.
+threads, which nothing can interrupt: of these a cancel ends coroutines, and others where they ask.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TextIO
 
+from . import output
 from .answers import Cancelled
 from .carriers import CarryOut, attempt
 from .tasks import Report, Task
@@ -33,6 +35,8 @@ def serve(carry_out: CarryOut, concurrency: int = 1) -> None:
     session = _Session(carry_out, concurrency)
     if concurrency == 1:
         session.prepare_signals()
+    else:
+        output.follow_runs()
     session.serve()
 
 
@@ -94,12 +98,17 @@ class _Session:
         try:
             try:
                 self._signal_requests(True)
-                return attempt(self._carry_out, task)
+                with self._output_of(task):
+                    return attempt(self._carry_out, task)
             finally:
                 del self._open[task.id]
         except Cancelled as error:
             self._open.pop(task.id, None)
             return str(error)
+        except BaseException as error:
+            if self._concurrency == 1:
+                raise
+            return f"{type(error).__name__}: {error}"  # it would end a thread, and the run had no answer
         finally:
             self._signal_requests(False)
 
@@ -107,6 +116,11 @@ class _Session:
         if self._concurrency == 1:
             fcntl.fcntl(self._requests, fcntl.F_SETFL, self._flags | (os.O_ASYNC if is_on else 0))
             self._look()  # for what came before
+
+    def _output_of(self, task: Task) -> AbstractContextManager[None]:
+        """What takes the output of a run beside others. That of one at a time is known by when it is printed."""
+        is_sent = self._concurrency > 1 and "log" in self._capabilities
+        return output.sent_with(self._reporter(task.id)) if is_sent else nullcontext()
 
     def _reporter(self, run_id: str) -> Report:
         """What sends messages about a run, as far as hookrunner takes them. With one run at a time the log is what is
@@ -154,8 +168,10 @@ class _Session:
         if task is None:
             return
         task.cancelled = cancel["reason"]
-        if self._concurrency == 1 and task.cancelled != "shutdown":
-            raise Cancelled(f"cancelled: {task.cancelled}")
+        if self._concurrency == 1:
+            task.raise_if_cancelled()
+        else:
+            task.interrupt()
 
 
 def _open_streams() -> tuple[TextIO, TextIO]:

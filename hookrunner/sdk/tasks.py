@@ -7,11 +7,12 @@ task.answer()                       # its Answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from types import CodeType
 from typing import Any
 
-from .answers import After, Cluster, Conditions, Metrics, Values
+from .answers import After, Cancelled, Cluster, Conditions, Metrics, Values
 from .config import nearest
 from .subjects import Event, Log, Review, Snapshot
 
@@ -47,14 +48,53 @@ class Task:
         self.config_values = Values(run.get("configValues") or {})
         self.recycle = False
         self.cancelled = ""
+        self._is_interrupted = False
+        self._cancel_coroutine: Callable[[], object] | None = None
         self.admission: JSON = None
         self.conversion: JSON = None
         self._again: list[float] = []
         self._report = report
 
     def progress(self, message: str) -> None:
-        """Show how far the run has come in `hookrunner queue list`, if the process stays."""
+        """Show how far the run has come in `hookrunner queue list`, if the process stays. Raises Cancelled if the run
+        should end, and nothing has said so yet."""
+        self.raise_if_cancelled()
         self._report("progress", {"message": message})
+
+    def raise_if_cancelled(self) -> None:
+        """Raise Cancelled, once, if nothing needs the answer any more."""
+        if self.cancelled not in ("", "shutdown") and not self._is_interrupted:
+            self._is_interrupted = True
+            raise Cancelled(f"cancelled: {self.cancelled}")
+
+    def interrupt(self) -> None:
+        """Cancel the coroutine that is under way for it in another thread, as asyncio does, if there is one and nothing
+        needs the answer any more."""
+        if self._cancel_coroutine and self.cancelled != "shutdown":
+            self._is_interrupted = True
+            with suppress(RuntimeError):  # its loop has just ended
+                self._cancel_coroutine()
+
+    def run_coroutine(self, coroutine: Awaitable[JSON]) -> JSON:
+        """Run it to its end. Raises Cancelled if the run was cancelled, and RuntimeError if it was cancelled by
+        itself, which says nothing about the run."""
+        import asyncio  # takes as long as all the rest, and few need it
+
+        async def run() -> JSON:
+            loop, task = asyncio.get_running_loop(), asyncio.current_task()
+            assert task
+            self._cancel_coroutine = lambda: loop.call_soon_threadsafe(task.cancel)
+            self.raise_if_cancelled()
+            return await coroutine
+
+        try:
+            return asyncio.run(run())
+        except asyncio.CancelledError as error:
+            if self._is_interrupted:
+                raise Cancelled(f"cancelled: {self.cancelled}") from None
+            raise RuntimeError("the function was cancelled, and not by hookrunner") from error
+        finally:
+            self._cancel_coroutine = None
 
     def note(self, result: JSON) -> None:
         """Take in what a function returned: the earliest of several wishes for another run counts. Raises TypeError for
@@ -139,9 +179,7 @@ class Handler:
             given[self.subject] = subject if self._convert is None else obj and self._convert(obj)
         result = self.function(**given)
         if hasattr(result, "__await__"):
-            import asyncio  # takes as long as all the rest, and few need it
-
-            result = asyncio.run(result)
+            result = task.run_coroutine(result)
         if isinstance(result, (int, float, str)):  # True and False, too
             raise TypeError(f"{self.function.__name__} returned {result!r:.40}; {_RESULTS}")
         return result

@@ -52,9 +52,40 @@ def reports(log, progress):
     progress("3 of 10")
     log.warn("hot", degrees=40, where=HERE)
 
+@hook.on("v1/Pod", name="steps")
+def steps(progress):
+    progress("began")
+    try:
+        while True:
+            time.sleep(0.01)
+            progress("step")
+    finally:
+        progress("cleaned up")
+
+@hook.on("v1/Pod", name="prints")
+async def prints():
+    import asyncio, logging
+    logging.basicConfig(stream=STDERR, format="%%(message)s")
+    print("one", "two")
+    await asyncio.to_thread(logging.warning, "in a thread")
+    print("no end", end="")
+    os.write(1, b"of the process\\n")
+    raise ValueError("no luck")
+
+@hook.on("v1/Pod", name="odd")
+def odd():
+    raise GeneratorExit("odd")
+
+@hook.on("v1/Pod", name="gives_up")
+async def gives_up():
+    import asyncio
+    raise asyncio.CancelledError
+
 @hook.on("v1/Pod", name="quick")
 def quick():
     pass
+
+STDERR = sys.stderr
 
 hook.run()
 """
@@ -91,6 +122,13 @@ class Session:
 
     def next(self) -> JSON:
         return json.loads(self.take.readline())
+
+    def until_answer(self) -> list[JSON]:
+        """What it says until the next answer, with that."""
+        said = [self.next()]
+        while "answer" not in said[-1]:
+            said.append(self.next())
+        return said
 
     def begin(self, id: str, binding: str) -> None:
         """Let a function begin that waits then."""
@@ -154,6 +192,65 @@ def test_beside_others_a_function_asks_whether_it_is_cancelled(session: Session)
     session.begin("1", "polite")
     session.tell(messages.cancel_line("1", "deadline"))
     assert session.next()["answer"]["metrics"][0]["name"] == "deadline"
+
+
+@wide
+@pytest.mark.parametrize("binding", ["asleep", "steps"])
+def test_beside_others_a_coroutine_is_cancelled_and_a_function_where_it_reports_progress(
+    session: Session, binding: str
+) -> None:
+    session.next()
+    session.begin("1", binding)
+    session.run("2", "polite")
+    session.tell(messages.cancel_line("1", "deadline"))
+    said = session.until_answer()
+    assert said[-2:] == [
+        {"progress": {"id": "1", "message": "cleaned up"}},
+        {"answer": {"id": "1", "outcome": "failed", "message": "cancelled: deadline", "operations": []}},
+    ]
+    session.tell(messages.cancel_line("2", "shutdown"))
+    assert session.next()["answer"]["metrics"][0]["name"] == "shutdown"
+
+
+@wide
+def test_at_a_shutdown_a_coroutine_beside_others_is_not_cancelled(session: Session) -> None:
+    session.next()
+    session.begin("1", "asleep")
+    session.tell(messages.cancel_line("1", "shutdown"))
+    session.run("2", "quick")
+    assert session.next() == {"answer": {"id": "2"}}
+
+
+@wide
+@pytest.mark.parametrize(
+    ("binding", "message"),
+    [("odd", "GeneratorExit: odd"), ("gives_up", "RuntimeError: the function was cancelled, and not by hookrunner")],
+)
+def test_beside_others_a_run_is_answered_whatever_its_function_raises(
+    session: Session, binding: str, message: str
+) -> None:
+    session.next()
+    session.run("1", binding)
+    assert session.until_answer()[-1]["answer"]["message"] == message
+
+
+@wide
+def test_what_functions_side_by_side_print_is_sent_with_their_runs(session: Session) -> None:
+    session.next()
+    session.begin("1", "polite")
+    session.run("2", "prints")
+    *logged, answer = session.until_answer()
+    assert answer["answer"]["message"] == "ValueError: no luck"
+    assert {message["log"]["id"] for message in logged} == {"2"}
+    lines = [(message["log"]["output"], message["log"]["line"]) for message in logged]
+    assert lines[:3] == [
+        ("stdout", "one two"),
+        ("stderr", "in a thread"),
+        ("stderr", "Traceback (most recent call last):"),
+    ]
+    assert lines[-2:] == [("stderr", "ValueError: no luck"), ("stdout", "no end")]
+    assert session.process.stdout
+    assert session.process.stdout.readline() == "of the process\n"
 
 
 @wide

@@ -33,8 +33,9 @@ from hookrunner.process.child import Child, Command
 from hookrunner.process.children import Children
 from hookrunner.process.leader import ProcessUsage
 from hookrunner.process.line_session import LEAVING, BadLine, LineRules, LineSession
-from hookrunner.process.output import LineSink, OutputStream
 from kubetypes.light_dataclasses import dataclass
+from hookrunner.process.output import LINE_CAP, LineSink, OutputStream
+from kubetypes.json_values import JSON
 
 HELLO_WITHIN = 10.0
 """Seconds from the start of a process to its hello."""
@@ -249,6 +250,7 @@ class ResidentProcess:
         match message.kind:
             case "answer":
                 self._take_output()
+                self._end_output(message.id)
                 return message.id, message
             case "hello" if not self._answered_hello.done():
                 self._answered_hello.set_result(read_hello(message.body))
@@ -268,13 +270,21 @@ class ResidentProcess:
             pipe.drain()
             pipe.flush()
 
+    def _end_output(self, run_id: str) -> None:
+        """What was sent as its output is complete."""
+        if open_run := self.open.get(run_id):
+            for stream in OutputStream:
+                open_run.context.run(open_run.sink.ended, stream)
+
     def _log(self, message: Message) -> None:
-        """A record of its own, of a run or of the process."""
-        text = orjson.dumps({key: value for key, value in message.body.items() if key != "id"}).decode()
+        """A record of its own, or a line as it was printed, of a run or of the process."""
+        stream, text = _logged(message.body)
+        if stream is OutputStream.STDERR:
+            self._stderr.append(text)
         if open_run := self.open.get(message.id):
-            open_run.context.run(open_run.sink.line, OutputStream.STDOUT, text)
+            open_run.context.run(open_run.sink.line, stream, text)
         else:
-            self._sink.line(OutputStream.STDOUT, text)
+            self._sink.line(stream, text)
 
     def _lost(self, reason: str) -> ExitedBadly:
         end = self._session.end
@@ -286,6 +296,13 @@ class ResidentProcess:
         end = self._session.end
         is_plain = end is not None and end.code is not None and self._answered_hello.done()
         return printed if printed and is_plain else ": ".join(filter(None, (reason, printed)))
+
+
+def _logged(body: JSON) -> tuple[OutputStream, str]:
+    """The line that a log message stands for, and where it would have been printed."""
+    if isinstance(line := body.get("line"), str):
+        return OutputStream.STDERR if body.get("output") == "stderr" else OutputStream.STDOUT, line[:LINE_CAP]
+    return OutputStream.STDOUT, orjson.dumps({key: value for key, value in body.items() if key != "id"}).decode()
 
 
 def _over_time(run: Run) -> str:

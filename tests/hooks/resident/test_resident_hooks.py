@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hookrunner import log
 from hookrunner.hooks.resident.resident_pool import ResidentPool
 from hookrunner.model.bindings import Resident
 from hookrunner.model.hook_runs import RunOptions, RunProgress, RunResult
@@ -99,6 +100,32 @@ for run in runs():
     lines = capfd.readouterr().err.splitlines()
     assert [line for line in lines if "msg=hot" in line and "hook_degrees=40" in line and "level=warn" in line]
     assert [line for line in lines if "msg=end" in line]
+
+
+async def test_a_line_that_a_hook_sends_is_logged_as_if_its_run_had_printed_it(
+    residents: Residents, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also one that begins an object without an end."""
+    hook = residents.hook("""
+hello(capabilities=["log"], concurrency=2)
+for run in runs():
+    name = run["contexts"][0]["binding"]
+    send(log={"id": run["id"], "line": json.dumps({"level": "error", "msg": "hot " + name})})
+    send(log={"id": run["id"], "line": "{", "output": "stderr"})
+    send(answer={"id": run["id"]})
+""")
+    with log.bound(task="one"):
+        first = asyncio.ensure_future(residents.run(hook, context="a"))
+    with log.bound(task="two"):
+        await residents.run(hook, context="b")
+    await first
+    lines = sorted(line.partition("msg=")[2] for line in capfd.readouterr().err.splitlines())
+    assert [line for line in lines if "task=" in line] == [
+        '"hot a" output=stdout proxyJsonLog=true task=one',
+        '"hot b" output=stdout proxyJsonLog=true task=two',
+        "{ output=stderr task=one",
+        "{ output=stderr task=two",
+    ]
 
 
 async def test_a_process_is_replaced_after_so_many_runs_give_or_take_a_tenth(residents: Residents) -> None:
