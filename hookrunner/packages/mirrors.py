@@ -10,8 +10,10 @@ when packages come from a mirror.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from kubetypes.light_dataclasses import dataclass
 
 _PAIR = re.compile(r"(?P<origin>[^=]+?(\?ref=[^=]*)?)=(?P<mirror>.+)")
 

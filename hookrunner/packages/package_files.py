@@ -18,12 +18,13 @@ Source: https://www.gnu.org/software/coreutils/manual/html_node/cksum-output-mod
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePosixPath
 
 from hookrunner.errors import PackageError, PackageReason
 from hookrunner.packages.names import LARGEST_CHANNEL, LARGEST_FILE, LARGEST_PACKAGE, MOST_FILES, shown
 from kubetypes.bounds import in_units
+from kubetypes.light_dataclasses import dataclass
 
 CHECKSUMS = "SHA256SUMS"
 SIGNATURE_SUFFIX = ".sig"

@@ -1,7 +1,6 @@
 """`hookrunner addon mirror --to DIR ADDON[@VERSION]…`: copies packages and channels for a place without internet."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -26,6 +25,7 @@ from hookrunner.packages.publishing.source_mirror import Mirrored, MirrorRequest
 from hookrunner.packages.signatures.signing_keys import read_keys
 from hookrunner.packages.source_locations import DirectoryLocation, SourceLocation, locations_of, parse_location
 from hookrunner.packages.web_proxies import WebProxies
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

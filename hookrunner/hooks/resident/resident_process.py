@@ -33,9 +33,9 @@ from hookrunner.process.child import Child, Command
 from hookrunner.process.children import Children
 from hookrunner.process.leader import ProcessUsage
 from hookrunner.process.line_session import LEAVING, BadLine, LineRules, LineSession
-from kubetypes.light_dataclasses import dataclass
 from hookrunner.process.output import LINE_CAP, LineSink, OutputStream
 from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
 
 HELLO_WITHIN = 10.0
 """Seconds from the start of a process to its hello."""

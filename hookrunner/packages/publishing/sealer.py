@@ -9,7 +9,6 @@ nothing. Without a key, what is signed and has changed is an error: the signatur
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner.errors import BadInput, PackageError
@@ -27,6 +26,7 @@ from hookrunner.packages.package_files import (
 )
 from hookrunner.packages.publishing.published_directory import PublishedDirectory
 from hookrunner.packages.signatures.signing_keys import SigningKey
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ already is compared and left alone: a mirror is continued by the same command.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hookrunner.errors import BadInput, PackageError
@@ -28,6 +27,7 @@ from hookrunner.packages.package_files import (
 )
 from hookrunner.packages.publishing.published_directory import PublishedDirectory
 from hookrunner.packages.source_locations import PackageSource
+from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

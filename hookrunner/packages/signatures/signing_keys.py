@@ -19,7 +19,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from hookrunner import safe_files
 from hookrunner.errors import BadInput, PackageError, StartRefused
 from hookrunner.packages.names import LONGEST_SIGNATURE
+from kubetypes.light_dataclasses import dataclass
 
 _KINDS = "Ed25519 and ECDSA P-256 are used"
 _CURVE = "secp256r1"
