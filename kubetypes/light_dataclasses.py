@@ -27,7 +27,7 @@ def dataclass(
         cls.__doc__ = cls.__doc__ or cls.__name__  # the standard library would describe `__init__`, which is not there
         plain = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, weakref_slot=weakref_slot)
         made: type[T] = plain(cls)
-        methods: dict[str, object] = {"__init__": _first_init(made, frozen), "__repr__": _repr}
+        methods: dict[str, object] = {"__init__": _FirstInit(made, frozen), "__repr__": _repr}
         if frozen:
             methods |= {"__setattr__": _refuse_change, "__delattr__": _refuse_change}
         if frozen and slots:
@@ -81,15 +81,19 @@ def _set_state(self: object, state: list[object]) -> None:
         object.__setattr__(self, field.name, value)
 
 
-def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
-    """The `__init__` that compiles the one that takes its place."""
+class _FirstInit:
+    """In the place of `__init__` until that is needed: by an instance, by a subclass that calls it, by who asks for its
+    signature."""
 
-    def __init__(self: object, /, *arguments: object, **named: object) -> None:
-        init = _compile_init(cls, frozen)
-        cls.__init__ = init  # type: ignore[misc]
-        init(self, *arguments, **named)
+    def __init__(self, cls: type, frozen: bool) -> None:
+        self._cls = cls
+        self._frozen = frozen
 
-    return __init__
+    def __get__(self, instance: object, owner: type) -> Callable[..., None]:
+        init = _compile_init(self._cls, self._frozen)
+        self._cls.__init__ = init  # type: ignore[misc]
+        bound: Callable[..., None] = init.__get__(instance, owner)
+        return bound
 
 
 def _compile_init(cls: type, frozen: bool) -> Callable[..., None]:
