@@ -144,7 +144,7 @@ class Convergence:
         tasks: dict[str, Callable[[], Awaitable[None]]] = {
             "converge": core.converge.keep,
             "turns of modules": core.turns.dispatch,
-            "edits": config.follow_edits,
+            "decisive edits": config.follow_decisive_edits,
             "enabled scripts": config.follow_scripts,
             "changed values": _follow(config.follow_values, built.executor.changes),
             "changed flags": lambda: config.follow_flags(self._configured.values.flagged),

@@ -28,10 +28,9 @@ _CAUSES = {
 }
 """Bindings after which changed values cause a run; after the others the modules run anyway."""
 
-AT_ONCE, WITHIN = 3, 1.5
-"""So many batches of edits in so many seconds. A few edits are answered at once; while they keep coming, as from a
-script that sets value after value, they are gathered: each run of a module may be a revision, and only so many of those
-are kept to go back to (`--helm-history-max`)."""
+_AT_ONCE, _WITHIN = 3, 1.5
+"""So many rounds for edits in so many seconds, and so many questions to scripts. Runs of units have a pace of their own
+(`runs/unit_tasks.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +53,14 @@ class ConfigReactions:
         self._decisions = decisions
         self._configuration = decisions.configuration
         self._prewarm = prewarm
-        self._edits = Batches[str](AT_ONCE, WITHIN)
-        self._scripted = Batches[str](AT_ONCE, WITHIN)
+        self._decisive = Batches[str](_AT_ONCE, _WITHIN)
+        self._scripted = Batches[str](_AT_ONCE, _WITHIN)
         self._causes: dict[str, str] = {}
 
     async def follow_config(self, contents: AsyncIterator[object]) -> None:
-        """Have edits adopted: of what is in one of the two objects that users write, or that it is missing for longer
-        than its grace. `contents` yields at each of them."""
+        """Have edits adopted, of what is in one of the two objects that users write, or that it is missing for longer
+        than its grace; run what was edited: one module, or all of them for a global value or a flag. `contents` yields
+        at each edit."""
         async for _ in contents:
             await self._configuration.read_ahead()
             edit = self._configuration.adopt()
@@ -68,18 +68,18 @@ class ConfigReactions:
                 self._requests.converge.wake_hooks()
             if edit.changed and self._requests.converge.converged.is_set():
                 self._prewarm()
-            self._edits.add(edit.changed | ({GLOBAL} if edit.is_decisive else set()))
-
-    async def follow_edits(self) -> None:
-        """Run what was edited: one module, or all of them for a global value or a flag."""
-        while True:
-            changed = await self._edits.next_batch()
-            if GLOBAL in changed:
-                self._requests.converge.request("KubeConfig-Changed", at_once=True)
+            if edit.is_decisive or GLOBAL in edit.changed:
+                self._decisive.add({GLOBAL})
                 continue
             cause = "KubeConfig-Changed-Modules"
-            edited = [state for state in self._states.modules if state.unit.key in changed]
+            edited = [state for state in self._states.modules if state.unit.key in edit.changed]
             self._requests.give_turns([state for state in edited if not self._ask_script_first(state, cause)], cause)
+
+    async def follow_decisive_edits(self) -> None:
+        """Request rounds for edits that concern all modules."""
+        while True:
+            await self._decisive.next_batch()
+            self._requests.converge.request("KubeConfig-Changed", at_once=True)
 
     async def follow_scripts(self) -> None:
         """Ask the `enabled` scripts of modules whose own config has changed, then run those that stay on. Other modules

@@ -113,6 +113,7 @@ class Units:
         await world.executor.forget_module(name)
         world.parts.releases.forget(state)
         self._runner.forget(state)
+        self.tasks.forget(name)
         world.planners.remove(name)
         world.values.remove(name)
         world.parts.store.remove(state.unit.section)

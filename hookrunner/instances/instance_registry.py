@@ -19,7 +19,6 @@ from hookrunner.addons.gates import addons_requiring, looks_at, rivals
 from hookrunner.addons.status_conditions import obstacle_of_run, unknown_fields_before, unmatched_before
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice
-from hookrunner.convergence.reactions import AT_ONCE, WITHIN
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.convergence.units import NewUnit, Units
 from hookrunner.errors import BadModule, KubeError
@@ -41,7 +40,6 @@ from hookrunner.model.addons import Addon, Instance, reference_of
 from hookrunner.model.release_state import ReleaseState
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import INSTANCE, Unit
-from hookrunner.waits import Batches
 from kubetypes.light_dataclasses import dataclass
 
 _SOON = 2.0
@@ -116,7 +114,6 @@ class InstanceRegistry:
         self._live: dict[str, LiveUnit] = {}
         self._ending: set[str] = set()
         self._decided: set[str] = set()
-        self._edits = Batches[str](AT_ONCE, WITHIN)
 
     @property
     def live(self) -> tuple[LiveUnit, ...]:
@@ -158,12 +155,6 @@ class InstanceRegistry:
                     self._look_at(self.addons[name], instance)
         self.wake_rivals(addon, "Instances-Listed")
         self.wake_dependents(addon, "Instances-Listed")
-
-    async def follow_edits(self) -> None:
-        """Run instances whose specs have changed, the last of several changes only, until cancelled."""
-        while True:
-            for live in filter(None, map(self.get, sorted(await self._edits.next_batch()))):
-                self._tasks.request(live.state, "Instance-Changed")
 
     async def follow_suspensions(self) -> None:
         """Run instances that had to give way to one that is suspended now and has installed nothing, until
@@ -245,7 +236,7 @@ class InstanceRegistry:
         else:
             if is_another:
                 self._notices.begin(instance.unit, reference_of(addon, instance))
-            self._edits.add({instance.unit})
+            self._tasks.request(live.state, "Instance-Changed")
 
     def _begin(self, addon: Addon, instance: Instance) -> LiveUnit | None:
         """Add the unit of an instance; None if it cannot have one."""

@@ -103,7 +103,6 @@ class Instances:
         background.keep("timeouts of addons", rollouts.keep)
         background.keep("earlier objects of addons", EarlierObjects(self._health, releases, states, registry).take_over)
         background.keep("health of addons", reports.follow_health)
-        background.keep("edits of instances", registry.follow_edits)
         background.keep("suspensions of instances", registry.follow_suspensions)
         required = RequirementWatch(registry, states, self._convergence.helm.drift.watches)
         background.keep("what addons require", required.follow_units)

@@ -282,7 +282,7 @@ class Site:
         self.background.keep("converge", self.converge.keep)
         self.background.keep("turns", self._turns.dispatch)
         self.background.keep("config", lambda: self.reactions.follow_config(self.config.states()))
-        self.background.keep("edits", self.reactions.follow_edits)
+        self.background.keep("decisive edits", self.reactions.follow_decisive_edits)
         self.background.keep("scripts", self.reactions.follow_scripts)
         self.background.keep("capabilities", lambda: self.cluster_reactions.follow_capabilities(self.served))
         await self.converge.converged.wait()

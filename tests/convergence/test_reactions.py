@@ -156,7 +156,7 @@ class World:
         self.edited.coming = list(edits)
         source = Source(len(edits), every)
         config, following = self.config, self.config.follow_config(source.states())
-        return await self.after(seconds, following, config.follow_edits(), config.follow_scripts())
+        return await self.after(seconds, following, config.follow_decisive_edits(), config.follow_scripts())
 
 
 @pytest.fixture
@@ -190,9 +190,9 @@ async def test_the_render_worker_is_started_ahead_for_an_edit_but_not_in_the_sta
     assert world.seen.count("prewarm") == 1
 
 
-async def test_many_edits_are_gathered(world: World) -> None:
+async def test_many_decisive_edits_are_gathered(world: World) -> None:
     """Three answers at once, then one each 1.5 seconds, which covers all edits until then."""
-    seen = await world.edits(*[Edit(frozenset({"a"}))] * 30, every=0.1, seconds=10.0)
+    seen = await world.edits(*[Edit(frozenset({GLOBAL}))] * 30, every=0.1, seconds=10.0)
     assert 3 < len(seen) < 10
 
 

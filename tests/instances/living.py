@@ -189,7 +189,6 @@ class Living:
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""
         keep, opener = self.site.background.keep, _Opener(self.cluster)
-        keep("edits", self.registry.follow_edits)
         keep("suspensions", self.registry.follow_suspensions)
         watches = ObjectWatches(opener, self.site.background)
         required = RequirementWatch(self.registry, self.site.states, watches)

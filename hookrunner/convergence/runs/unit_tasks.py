@@ -5,6 +5,7 @@ bring them to `UnitTasks.carry_out`. The steps of a run are in `unit_runner.py`,
 `unit_remover.py`.
 """
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
@@ -13,14 +14,20 @@ from hookrunner.convergence.events import Notice
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.workers import Queues
 from hookrunner.errors import HookrunnerError, RunBlocked, RunPostponed, internal
+from hookrunner.kube.back_off import TokenBucket
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.modules import Choice
 from hookrunner.model.status import some
-from hookrunner.model.tasks import Done, Dropped, Failed, Outcome, UnitTask, own_queue
+from hookrunner.model.tasks import Done, Dropped, Failed, Outcome, Postponed, UnitTask, own_queue
 from hookrunner.model.unit_state import UnitState
 
 AttemptSteps: TypeAlias = Callable[[UnitState], Awaitable[None]]
 """The steps of a run or of a deletion."""
+
+AT_ONCE, EVERY = 3, 0.5
+"""So many runs of a unit at once, and after that one in so many seconds. A few edits are answered at once; while they
+keep coming, as from a script that sets value after value, they share runs: each run may be a revision, and only so many
+of those are kept to go back to (`--helm-history-max`)."""
 
 _log = log.get(__name__)
 
@@ -44,6 +51,7 @@ class UnitTasks:
         self._run, self._delete = steps
         self._queues = queues
         self._metrics = metrics
+        self._paces = defaultdict[str, TokenBucket](lambda: TokenBucket(EVERY, AT_ONCE))
 
     def label(self, activation: str) -> None:
         """Tasks from now on carry this activation, which is a label of metrics."""
@@ -81,16 +89,22 @@ class UnitTasks:
         """End a unit's back-off: what it failed for may be repaired."""
         self._queues.by_name[own_queue(name)].hurry(("", name))
 
+    def forget(self, unit: str) -> None:
+        """Drop what is remembered of a unit that will not come back."""
+        self._paces.pop(unit, None)
+
     async def carry_out(self, order: UnitTask) -> Outcome:
-        """One attempt."""
+        """One attempt, if it is wanted now and does not come too soon after others."""
         state = self._states[order.unit]
         with log.bound(**state.unit.fields, task=order.name, cause=order.cause):
             if not _is_wanted(state, order):
                 state.drop_requests()
-            elif state.turn or order.deletes:
-                return await self._attempt(state, order)
-            else:  # it waits for its turn, which brings another task
+            elif not (state.turn or order.deletes):  # it waits for its turn, which brings another task
                 state.postpone()
+            elif not order.deletes and (pause := self._paces[order.unit].take(self.now())):
+                return Postponed(pause)
+            else:
+                return await self._attempt(state, order)
             self._states.note(order.unit)
             return Done()
 
@@ -178,13 +192,15 @@ class UnitTasks:
 
     def _enqueue(self, order: UnitTask) -> None:
         """Add a task to the unit's queue, unless the last one there does the same. A run that has begun does not: it
-        may have read what is outdated now. A deletion that has begun does."""
+        may have read what is outdated now. A deletion that has begun does. What waits for its next attempt is tried
+        now, unless it would come too soon after others."""
         queue = self._queues.by_name[order.queue]
         tasks = [task for task in queue if task.order.lanes == order.lanes]
         last = tasks[-1] if tasks else None
         if not (last and last.order.name == order.name and (order.deletes or last not in queue.running)):
             queue.enqueue(order)
-        queue.hurry(("", order.unit))
+        if order.deletes or not (last and last.is_rate_limited):
+            queue.hurry(("", order.unit))
 
 
 def _is_outdated(state: UnitState, order: UnitTask) -> bool:

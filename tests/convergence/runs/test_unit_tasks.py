@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.convergence.runs.unit_tasks import UnitTasks
+from hookrunner.convergence.runs.unit_tasks import AT_ONCE, EVERY, UnitTasks
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.engine.queues import QueueParts
 from hookrunner.engine.run_gate import MissingSnapshot
@@ -177,6 +177,31 @@ async def test_requests_during_a_run_bring_one_more_run(world: World) -> None:
     await asyncio.sleep(30)
     assert [at for at, _ in world.attempts] == [0, 10]
     assert world.states["a"].ready
+
+
+@pytest.mark.parametrize("error", [None, HookFailed("broken")])
+async def test_many_edits_share_runs_and_the_last_one_is_seen(world: World, error: HookFailed | None) -> None:
+    """Three runs at once, then one each half second, which covers all requests until then; also of a unit that fails,
+    which each edit tries again."""
+    world.runs.broken = {"a": error} if error else {}
+    for _ in range(30):
+        world.run("a")
+        await asyncio.sleep(0.1)
+    last = asyncio.get_running_loop().time() - 0.1
+    await asyncio.sleep(1)
+    assert 3 < len(world.seen) < 10
+    assert [at for at, _ in world.attempts][:3] == pytest.approx([0, 0.1, 0.2])
+    assert last <= world.attempts[-1][0] <= last + EVERY
+
+
+async def test_a_unit_that_was_edited_often_holds_up_no_other_and_is_deleted_at_once(world: World) -> None:
+    for _ in range(AT_ONCE + 1):
+        world.run("a")
+        await asyncio.sleep(0.01)
+    world.run("b")
+    world.tasks.request_deletion(world.switch("a", Choice.OFF), "test")
+    await asyncio.sleep(0.01)
+    assert world.seen == ["run a"] * AT_ONCE + ["run b", "delete a"]
 
 
 async def test_requests_during_a_deletion_bring_no_second_one(world: World) -> None:
