@@ -13,7 +13,6 @@ hooks find, and in what becomes of an obstacle. `InstanceBuild` is the last two 
 """
 
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -34,7 +33,6 @@ from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import Capabilities, ReleaseInputs, RenderedChart
 from hookrunner.packages.package import Package
 from hookrunner.values.section_store import SectionStore
-from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 
 
@@ -142,5 +140,4 @@ class InstanceBuild:
             raise RunBlocked(str(error)) from error
         if obstacle := self.prepared.refusal_of(built):
             raise RunBlocked(obstacle.message, obstacle)
-        patched: dict[tuple[str, ...], JSON] = {(*identity,): obj for identity, obj in built.patched.items()}
-        return replace(built.rendered, unpatched=patched, unmatched=built.unmatched)
+        return built.rendered

@@ -11,7 +11,6 @@ Helm hooks get namespaces, images and labels, too, but no patches, as with Helm'
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 
 from hookrunner import redaction
 from hookrunner.addons.build_request import BuildRequest
@@ -61,14 +60,10 @@ Objects = tuple[SourcedObject, ...]
 
 @dataclass(frozen=True, slots=True)
 class BuiltRelease:
-    """What a request leads to. `unmatched` says of each patch without an object why it has none, where addon.yaml
-    allows that. `patched` are the objects that patches have changed, without them: what the API server refuses of
-    these is the patch's fault. `min_operator` is the lowest version of hookrunner that all objects accept, "" for any.
+    """What a request leads to. `min_operator` is the lowest version of hookrunner that all objects accept, "" for any.
     `unshown` are the namespaces of objects that the package's Application cannot show."""
 
     rendered: RenderedChart
-    unmatched: tuple[str, ...] = ()
-    patched: Mapping[VersionlessId, JSON] = field(default_factory=dict)
     min_operator: str = ""
     unshown: tuple[str, ...] = ()
 
@@ -97,25 +92,29 @@ class ObjectBuilder:
         """Build the objects of one revision. Raises BadChart, RenderFailed for what cannot be rendered or leads to no
         objects, BadPatch for a patch of the instance that does not fit or is not allowed, KubeError if the cluster
         cannot say which kinds have namespaces."""
+        addon, label = request.addon, {request.addon.object.instance_label: label_value(request.instance.name)}
         rendered = await self._render(request)
         objects = split_lists(rendered.objects)
         scopes = await _read_scopes((*objects, *rendered.hooks), request)
         objects = _placed(objects, request, scopes)
-        if paths := [request.addon.directory / path for path in request.addon.post_render]:
+        if paths := [addon.directory / path for path in addon.post_render]:
             printed = await post_render(objects, paths, self._runner, self._environ, _hidden(request))
             objects = fill_namespaces(printed, request.namespace, await _read_scopes(printed, request))
-        objects = _described(objects, request)
+        check_objects(objects, _identity(request))
+        if addon.application:
+            objects = fill_application(objects, label, request.package.version)
         patched = await _patch(objects, request)
         if not (patched.objects or rendered.hooks):
             raise BadManifest(_EMPTY)
-        hooks = _labelled(_placed(rendered.hooks, request, scopes), request)
-        labelled = _labelled(patched.objects, request)
+        labelled = set_labels(patched.objects, label)  # after the patches, which cannot remove it
+        hooks = set_labels(_placed(rendered.hooks, request, scopes), label)
         made = await call_by_size(rendered.size // _QUICKER, TEXTS, assemble_sorted, labelled, hooks, rendered.notes)
-        chart = RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart)
-        unmatched = tuple(map(str, patched.problems))
-        unshown = unselected_namespaces(patched.objects) if request.addon.application else ()
-        before = {source.identity: source.obj for source in objects if source.identity in patched.changed}
-        return BuiltRelease(chart, unmatched, before, highest_operator(patched.objects), unshown)
+        before = (source for source in objects if source.identity in patched.changed)
+        unpatched: dict[tuple[str, ...], JSON] = {source.identity: source.obj for source in before}
+        problems = tuple(map(str, patched.problems))
+        chart = RenderedChart(made.manifest, made.objects, made.hooks, made.notes, rendered.chart, unpatched, problems)
+        unshown = unselected_namespaces(patched.objects) if addon.application else ()
+        return BuiltRelease(chart, highest_operator(patched.objects), unshown)
 
     async def _render(self, request: BuildRequest) -> _RenderedPackage:
         match request.package.form:
@@ -205,14 +204,6 @@ def _placed(objects: Iterable[SourcedObject], request: BuildRequest, scopes: Sco
     return set_labels(redirected, request.addon.labels)
 
 
-def _described(objects: Objects, request: BuildRequest) -> Objects:
-    """The objects, checked as a whole, with the Application filled in if addon.yaml wants that."""
-    check_objects(objects, _identity(request))
-    if not request.addon.application:
-        return objects
-    return fill_application(objects, _instance_label(request), request.package.version)
-
-
 async def _patch(objects: Objects, request: BuildRequest) -> PatchedObjects:
     """The objects with the instance's patches. Raises BadPatch, RenderFailed."""
     if not request.instance.fields.patches:
@@ -227,15 +218,6 @@ async def _patch(objects: Objects, request: BuildRequest) -> PatchedObjects:
     size = json_size([source.obj for source in after])
     await call_by_size(size // _QUICKER, TEXTS, require_allowed, before, after, policy)
     return patched
-
-
-def _labelled(objects: Objects, request: BuildRequest) -> Objects:
-    """The objects with the label of their instance, the last one to be set."""
-    return set_labels(objects, _instance_label(request))
-
-
-def _instance_label(request: BuildRequest) -> dict[str, str]:
-    return {request.addon.object.instance_label: label_value(request.instance.name)}
 
 
 def _identity(request: BuildRequest) -> VersionlessId:

@@ -255,7 +255,7 @@ async def test_patches_are_applied_to_objects_with_namespaces(builder: ObjectBui
     )
     [deployment] = built.rendered.objects
     assert deployment["spec"]["replicas"] == 3
-    assert [identity.name for identity in built.patched] == ["web"]
+    assert [name for *_, name in built.rendered.unpatched] == ["web"]
 
 
 async def test_patch_cannot_remove_the_label_of_the_instance(builder: ObjectBuilder, request_of: Request) -> None:
@@ -278,7 +278,7 @@ async def test_author_of_an_instance_gets_no_rights_by_patches(
             await builder.build(replace(request, terms=BuildTerms(patches=mode)))
         assert refused.value.reason == "NotAllowed"
     built = await builder.build(replace(request, terms=BuildTerms(patches="all")))
-    assert [identity.name for identity in built.patched] == ["web"]
+    assert [name for *_, name in built.rendered.unpatched] == ["web"]
 
 
 async def test_unmatched_patch_is_refused_or_reported(builder: ObjectBuilder, request_of: Request) -> None:
@@ -287,7 +287,7 @@ async def test_unmatched_patch_is_refused_or_reported(builder: ObjectBuilder, re
         await builder.build(request_of({"a.yaml": CONFIG}, spec={"patches": patches}))
     assert refused.value.reason == "NoMatch"
     built = await builder.build(request_of({"a.yaml": CONFIG}, spec={"patches": patches}, unmatchedPatches="warn"))
-    assert "did you mean 'web'" in built.unmatched[0]
+    assert "did you mean 'web'" in built.rendered.unmatched[0]
 
 
 async def test_application_selects_objects_of_the_instance(builder: ObjectBuilder, request_of: Request) -> None:

@@ -93,7 +93,7 @@ class AddonBench:
             hook_notes, built = await self._build(prepared, cluster)
         _require_open(prepared.refusal_of(built))
         unknown = check_fields(built, [*cluster, *read_definitions(addon)])
-        notes = (*hook_notes, *built.unmatched, *unknown, *filter(None, [prepared.untested]))
+        notes = (*hook_notes, *built.rendered.unmatched, *unknown, *filter(None, [prepared.untested]))
         rendered = built.rendered
         helm_hooks = tuple(hook.obj for hook in rendered.hooks)
         return BuiltInstance(instance.unit, package.version, rendered.objects, notes, helm_hooks)
@@ -114,7 +114,7 @@ def check_fields(built: BuiltRelease, definitions: Iterable[JSON] = ()) -> list[
     notes, refused = list[str](), list[str]()
     custom = custom_kinds([*definitions, *built.rendered.objects])
     for obj in built.rendered.objects:
-        unpatched = built.patched.get(SourcedObject("", obj).identity)
+        unpatched = built.rendered.unpatched.get(SourcedObject("", obj).identity)
         for unknown, text in object_fields.problems(obj, custom):
             is_patched = unpatched is not None and is_brought_in(unknown.path, unpatched)
             (refused if is_patched else notes).append(text)

@@ -13,7 +13,6 @@ from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadPatch, HookrunnerError, PackageError, RunBlocked
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.releases import Capabilities, RenderedChart
-from hookrunner.model.sourced_objects import VersionlessId
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.settings import own_environment
 from hookrunner.testing.addons.addon_bench import AddonBench, check_fields, require_rules, scopes_in, with_definitions
@@ -110,8 +109,8 @@ async def test_refusal_is_that_of_a_running_hookrunner(
 
 def built(*, before: JSON = None) -> BuiltRelease:
     obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "x"}, "datta": {}}
-    patched = {VersionlessId("", "ConfigMap", "x", "a"): before} if before else {}
-    return BuiltRelease(RenderedChart("", (obj,), (), "", None), patched=patched)
+    unpatched: dict[tuple[str, ...], JSON] = {("", "ConfigMap", "x", "a"): before} if before else {}
+    return BuiltRelease(RenderedChart("", (obj,), (), "", None, unpatched))
 
 
 def test_unknown_field_of_the_package_is_noted() -> None:
