@@ -31,6 +31,7 @@ from kubetypes.bounds import DOCUMENT, TooLarge
 from kubetypes.light_dataclasses import dataclass
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PIECE = 1 << 18
 _MOST_LINKS = 40
 """As many as Linux follows."""
 
@@ -271,6 +272,20 @@ def unpack(data: bytes, most: int) -> bytes:
     if len(unpacked) > most:
         raise TooLarge(f"it has more than {most:,} bytes when it is unpacked")
     return unpacked
+
+
+def unpack_file(source: BinaryIO, target: BinaryIO, most: int) -> None:
+    """The same from a file into a file, for what is too large for the memory. Raises as `unpack` does, and OSError if
+    the target cannot be written."""
+    try:
+        with gzip.GzipFile(fileobj=source) as archive:
+            while data := archive.read(_PIECE):
+                most -= len(data)
+                if most < 0:
+                    raise TooLarge("it is too large when it is unpacked")
+                target.write(data)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(str(error)) from None
 
 
 # How many files this process may have open, sockets too: as many as the system allows, but no more than usual for the

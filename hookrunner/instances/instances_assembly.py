@@ -38,7 +38,9 @@ from hookrunner.kube.back_off import retry_forever
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import ReleaseOptions
+from hookrunner.packages.host_credentials import open_credentials
 from hookrunner.packages.https_reader import HttpsReader
+from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
 from hookrunner.packages.signatures.signing_keys import read_keys
@@ -232,5 +234,7 @@ async def instances(
     keys = await asyncio.to_thread(read_keys, settings.addons.keys) if settings.addons.keys else None
     with private_directory(settings.hooks.tmp_dir, "packages") as unpacked:
         async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:
-            opener = SourceOpener(reader, parts.kube.patcher, settings.addons.fetch_timeout, locations, keys)
+            registries = RegistryClient(reader, open_credentials(settings.addons.credentials, parts.kube.patcher))
+            timeout = settings.addons.fetch_timeout
+            opener = SourceOpener(reader, parts.kube.patcher, timeout, locations, registries, keys)
             yield Instances(settings, offer, parts, convergence, _Packages(opener, unpacked))

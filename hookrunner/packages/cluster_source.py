@@ -60,6 +60,7 @@ class ClusterSource:
     """Channels and packages of one namespace."""
 
     is_remote = False
+    is_pinned = False
 
     def __init__(self, location: ClusterLocation, client: Client) -> None:
         self.location = str(location)

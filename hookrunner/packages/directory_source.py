@@ -64,6 +64,7 @@ class DirectorySource:
     """Channels and packages below `root`. `location` is the root, for messages."""
 
     is_remote = False
+    is_pinned = False
 
     def __init__(self, root: Path) -> None:
         self.location = str(root)

@@ -9,15 +9,14 @@ HTTP has no list of a directory, so `SHA256SUMS` says which files a package has;
 suffix: `1.34.2`. A deadline bounds each channel and each package as a whole.
 """
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from urllib.parse import quote
 
 from yarl import URL
 
 from hookrunner.errors import PackageError
 from hookrunner.packages.channels import decode_channel, release_of
+from hookrunner.packages.fetch_bounds import fetch_deadline, side_by_side
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.names import (
     LARGEST_CHANNEL,
@@ -38,17 +37,16 @@ from hookrunner.packages.package_files import (
     parse_checksums,
     seal_of,
 )
-from hookrunner.packages.source_locations import without_credentials
+from hookrunner.packages.web_addresses import without_credentials
 
 MANIFEST = "manifest.yaml"
-_AT_ONCE = 8
-"""Files of one package that are read side by side."""
 
 
 class HttpsSource:
     """Channels and packages below a URL. `timeout` are seconds for one channel or package; 0 is no limit."""
 
     is_remote = True
+    is_pinned = False
 
     def __init__(self, base: str, reader: HttpsReader, kubernetes: str, timeout: float) -> None:
         self.location = without_credentials(base)
@@ -110,20 +108,13 @@ class HttpsSource:
 
     async def _read_files(self, component: str, version: str, paths: list[str], files: PackageFiles) -> None:
         """Add those that exist, several at a time; the first error ends the others."""
-        waiting = iter(paths)
 
-        async def read_next() -> None:
-            for path in waiting:
-                data = await self._reader.read(self._file(component, version, path), LARGEST_FILE)
-                if data is not None:
-                    files.add(path, data)
+        async def read_file(path: str) -> None:
+            data = await self._reader.read(self._file(component, version, path), LARGEST_FILE)
+            if data is not None:
+                files.add(path, data)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(_AT_ONCE, len(paths))):
-                    group.create_task(read_next())
-        except ExceptionGroup as errors:
-            raise errors.exceptions[0] from None
+        await side_by_side(paths, read_file)
 
     def _file(self, component: str, version: str, path: str) -> URL:
         return self._url("/".join(("packages", component, version, *path.split("/"))))
@@ -131,11 +122,5 @@ class HttpsSource:
     def _url(self, path: str) -> URL:
         return URL(f"{URL(self._base)}/{quote(path)}", encoded=True)
 
-    @asynccontextmanager
-    async def _deadline(self, what: str) -> AsyncIterator[None]:
-        try:
-            async with asyncio.timeout(self._timeout or None):
-                yield
-        except TimeoutError:
-            text = f"no complete answer from {self.location} within {self._timeout:g} s"
-            raise PackageError("Unreachable", f"{what}: {text}; raise --addon-fetch-timeout if it is slow") from None
+    def _deadline(self, what: str) -> AbstractAsyncContextManager[None]:
+        return fetch_deadline(what, self.location, self._timeout)

@@ -1,7 +1,8 @@
 """The one way to a package: from the cache, or from its source and verified. Channels are read here too, and counted.
 
     async with HttpsReader() as reader:
-        opener = SourceOpener(reader, client, 60.0, locations_of(addons, settings))
+        registries = RegistryClient(reader, open_credentials(settings.credentials, client))
+        opener = SourceOpener(reader, client, 60.0, locations_of(addons, settings), registries)
         source = opener.open("coredns", kubernetes="v1.34.2")
     fetcher = PackageFetcher(cache, "digest", metrics)
     package = await fetcher.fetch(source, PackageRequest("coredns", "1.14.6", pin="sha256:…"))
@@ -11,10 +12,11 @@ checksums at the source, is taken from the cache if it is there. So a source tha
 what runs. Packages of remote sources are kept in the cache; others are read where they are, each time.
 
 Directories and objects of the cluster are trusted: who may write there may do more than change a package. What comes
-over a network must be pinned, by the package's own `SHA256SUMS` or by the digest in the channel. The list protects
-against damage and mixed versions, not against the server; the digest in a channel from another place does. So a remote
-package whose digest differs from the one that is installed under the same version is refused. With `--addon-verify
-signature` a trusted key must have signed what is read, wherever it lies (`signatures/signed_source.py`).
+over a network must be pinned, by the package's own `SHA256SUMS`, by the digest in the channel or by the digests of a
+registry. All but the second protect against damage and mixed versions, not against the server; the digest in a channel
+from another place does. So a remote package whose digest differs from the one that is installed under the same version
+is refused. With `--addon-verify signature` a trusted key must have signed what is read, wherever it lies
+(`signatures/signed_source.py`).
 
 One reader serves all web servers, so that unchanged channels stay known from one run to the next. Without a client, as
 offline commands have none, objects of the cluster are a source that is down, and the message says why.
@@ -38,6 +40,10 @@ from hookrunner.packages.cluster_source import ClusterSource
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.https_source import HttpsSource
+from hookrunner.packages.oci.image_layout import LayoutStore
+from hookrunner.packages.oci.oci_source import OciMemory, OciSource
+from hookrunner.packages.oci.registry_client import RegistryClient
+from hookrunner.packages.oci_locations import LayoutLocation, RegistryLocation
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.shared_reads import SharedReads
@@ -63,7 +69,7 @@ _GONE = frozenset({"Unreachable", "NotFound"})
 
 @dataclass(frozen=True, slots=True)
 class SourceOpener:
-    """Opens the sources of addons. `timeout` are seconds for one channel or package of a web server; 0 is no limit.
+    """Opens the sources of addons. `timeout` are seconds for one channel or package of a server; 0 is no limit.
     `locations` has where each addon has its packages, by its name, or why that cannot be read. One of the `keys` must
     have signed what comes from elsewhere than the addon's own directory, whose programs are run anyway; with None no
     signature is required."""
@@ -72,8 +78,12 @@ class SourceOpener:
     client: Client | None
     timeout: float
     locations: Mapping[str, SourceLocation | str]
+    registries: RegistryClient
     keys: TrustedKeys | None = None
     _directories: dict[Path, DirectorySource] = field(default_factory=dict)
+    _layouts: dict[Path, OciSource] = field(default_factory=dict)
+    _memories: dict[str, OciMemory] = field(default_factory=dict)
+    """Of registries, by location."""
 
     def open(self, addon: str, kubernetes: str) -> PackageSource:
         """The source of an addon's packages, for a cluster of this version. Raises PackageError with the reason
@@ -93,11 +103,21 @@ class SourceOpener:
                 return self._directories[path]
             case WebLocation(url):
                 return HttpsSource(url, self.reader, kubernetes, self.timeout)
+            case RegistryLocation():
+                return self._open_registry(location.at(kubernetes))
+            case LayoutLocation(path):
+                if path not in self._layouts:
+                    self._layouts[path] = OciSource(LayoutStore(location), OciMemory(), 0.0)
+                return self._layouts[path]
             case ClusterLocation():
                 if self.client is None:
                     text = "needs a cluster; name a directory or a web server with --addon-source"
                     raise PackageError("Unreachable", f"the source {location} {text}")
                 return ClusterSource(location, self.client)
+
+    def _open_registry(self, location: RegistryLocation) -> OciSource:
+        memory = self._memories.setdefault(str(location), OciMemory())
+        return OciSource(self.registries.open(location), memory, self.timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +197,8 @@ class PackageFetcher:
 
     async def _fetch_remote(self, source: PackageSource, request: PackageRequest) -> Package:
         package = await source.read_package(request.component, request.version)
-        require_trusted(package, request.pin, True, self._verification)
+        pin = request.pin or (package.digest if source.is_pinned else "")
+        require_trusted(package, pin, True, self._verification)
         await asyncio.to_thread(self.cache.store, package)
         return self._count(source, "fetched", package)
 

@@ -7,6 +7,7 @@
 |---|---|
 | `PATH`, `file:PATH` | a directory; a relative path is relative to the base |
 | `https://BASE`, `http://BASE` | a web server; `{kubernetes}` stands for the cluster's version |
+| `oci://HOST/PATH`, `oci+http://HOST/PATH`, `oci-layout:PATH` | OCI repositories (`oci_locations.py`) |
 | `configmap:NS[/NAME]`, `secret:NS[/NAME]` | objects in a namespace; NAME has the channels |
 
 Locations are set by the operator of hookrunner, never by the author of an instance, who could otherwise install
@@ -19,16 +20,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
-from urllib.parse import urlsplit
 
 from hookrunner.errors import BadSetting
 from hookrunner.model.addons import Addon
 from hookrunner.packages.mirrors import Mirrors, parse_mirrors
 from hookrunner.packages.names import is_component, shown
+from hookrunner.packages.oci_locations import (
+    LAYOUT,
+    PLAIN_REGISTRY,
+    REGISTRY,
+    LayoutLocation,
+    RegistryLocation,
+    parse_registry_location,
+)
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_files import Seal
+from hookrunner.packages.web_addresses import check_base, without_credentials
 from hookrunner.settings import AddonsSettings
-from kubetypes.foreign_pages import is_loopback
 from kubetypes.light_dataclasses import dataclass
 
 DEFAULT_CHANNELS = "addon-channels"
@@ -37,13 +45,17 @@ _NO_MIRRORS = Mirrors()
 
 class PackageSource(Protocol):
     """Reads channels and packages. `location` names it in messages, without credentials; what is remote must be
-    verified. Everything raises PackageError."""
+    verified. What is pinned is checked against digests of the source's own, so it needs no list of checksums.
+    Everything raises PackageError."""
 
     @property
     def location(self) -> str: ...
 
     @property
     def is_remote(self) -> bool: ...
+
+    @property
+    def is_pinned(self) -> bool: ...
 
     async def read_channel(self, name: str) -> str:
         """A channel's text."""
@@ -103,14 +115,17 @@ class ClusterLocation:
         return f"{self.kind.lower()}:{self.namespace}/{self.channels}"
 
 
-SourceLocation: TypeAlias = DirectoryLocation | WebLocation | ClusterLocation
+SourceLocation: TypeAlias = DirectoryLocation | WebLocation | ClusterLocation | RegistryLocation | LayoutLocation
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 """Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/"""
-_LATER = re.compile(r"git::|git@|ssh://|git://|oci://|oci-layout:|bundle:|(?!https?://).*\.git(//|\?|$)")
+_LATER = re.compile(r"git::|git@|ssh://|git://|bundle:|(?!https?://).*\.git(//|\?|$)")
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
-_FORMS = "write a path, file:PATH, https://HOST/PATH, configmap:NAMESPACE[/NAME] or secret:NAMESPACE[/NAME]"
+_FORMS = (
+    "write a path, file:PATH, https://HOST/PATH, oci://HOST/PATH, oci-layout:PATH, configmap:NAMESPACE[/NAME] or "
+    "secret:NAMESPACE[/NAME]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +204,11 @@ def parse_location(text: str, base: Path, plain_http: bool = False) -> SourceLoc
     if not text or "\0" in text:
         raise ValueError(f"a source cannot be empty; {_FORMS}")
     if _LATER.match(text):
-        raise ValueError(f"sources in git, OCI registries and bundles are not supported yet; {_FORMS}")
+        raise ValueError(f"sources in git and bundles are not supported yet; {_FORMS}")
+    if text.startswith((REGISTRY, PLAIN_REGISTRY)):
+        return parse_registry_location(text, plain_http)
+    if text.startswith(LAYOUT):
+        return LayoutLocation(base / text.removeprefix(LAYOUT))
     scheme = match[1] if (match := _SCHEME.match(text)) else ""
     match scheme:
         case "" | "file":
@@ -202,19 +221,9 @@ def parse_location(text: str, base: Path, plain_http: bool = False) -> SourceLoc
 
 
 def _parse_url(text: str, plain_http: bool) -> WebLocation:
-    try:
-        url = urlsplit(text.rstrip("/"))
-        host = url.hostname or ""
-        _ = url.port
-    except ValueError:
-        host = ""
-    if not host:
-        raise ValueError("the URL of a source has no host, or one that cannot be read; write https://HOST/PATH")
-    if url.query or url.fragment:
-        raise ValueError("the URL of a source has a query or a fragment; paths are added to it, so leave both out")
-    if url.scheme == "http" and not (plain_http or is_loopback(host)):
-        raise ValueError(f"http://{host} is not protected; use https, or set --addon-verify off")
-    return WebLocation(text.rstrip("/"))
+    url = text.rstrip("/")
+    check_base(url, plain_http)
+    return WebLocation(url)
 
 
 def _parse_objects(scheme: str, place: str) -> ClusterLocation:
@@ -222,9 +231,3 @@ def _parse_objects(scheme: str, place: str) -> ClusterLocation:
     if not _NAMESPACE.fullmatch(namespace) or (slash and not _NAME.fullmatch(name)):
         raise ValueError(f"'{scheme}:' takes the names of a namespace and an object: {scheme}:addons/my-channels")
     return ClusterLocation("ConfigMap" if scheme == "configmap" else "Secret", namespace, name or DEFAULT_CHANNELS)
-
-
-def without_credentials(url: str) -> str:
-    """A URL for messages: without user and password."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

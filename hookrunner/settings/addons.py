@@ -87,6 +87,13 @@ class AddonsSettings:
     fetch_timeout: float = setting(
         "addon-fetch-timeout", DURATION, "60s", "Addons: how long fetching a package may take; 0 is no limit."
     )
+    credentials: str = setting(
+        "addon-credentials",
+        TEXT,
+        "",
+        "Addons: logins for registries and other servers of packages: FILE, or secret:NAMESPACE/NAME, in the format of "
+        "Docker's config.json.",
+    )
     cache_directory: Path | None = setting(
         "addon-cache-dir",
         MAYBE_PATH,

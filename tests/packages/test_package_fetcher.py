@@ -12,7 +12,9 @@ from hookrunner.errors import PackageError
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addons import Addon, AddonObject
 from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.host_credentials import CredentialsFile
 from hookrunner.packages.https_reader import HttpsReader
+from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest, SourceOpener
@@ -184,7 +186,7 @@ async def test_locations_become_sources(tmp_path: Path, place: WebPlace) -> None
             "objects": ClusterLocation("ConfigMap", "addons"),
             "wrong": "source of the addon 'wrong': a source cannot be empty",
         }
-        opener = SourceOpener(reader, None, 1.0, locations)
+        opener = SourceOpener(reader, None, 1.0, locations, RegistryClient(reader, CredentialsFile()))
         directory, web = opener.open("files", "v1.34.0"), opener.open("web", "v1.34.0")
         assert (directory.location, directory.is_remote) == (str(tmp_path / "channels"), False)
         assert (web.location, web.is_remote) == ("https://example.com/{kubernetes}", True)

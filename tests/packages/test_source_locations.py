@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadSetting
+from hookrunner.packages.oci_locations import LayoutLocation, RegistryLocation
 from hookrunner.packages.source_locations import (
     ClusterLocation,
     DirectoryLocation,
@@ -35,6 +36,9 @@ BASE = Path("/addons/coredns")
         ("http://127.0.0.1:8080", WebLocation("http://127.0.0.1:8080")),
         ("http://[::1]:8080/x", WebLocation("http://[::1]:8080/x")),
         ("http://localhost", WebLocation("http://localhost")),
+        ("oci://example.com:5000/team/addons/", RegistryLocation("https://example.com:5000", "team/addons")),
+        ("oci+http://127.0.0.1:5000/a", RegistryLocation("http://127.0.0.1:5000", "a")),
+        ("oci-layout:addons.tar", LayoutLocation(BASE / "addons.tar")),
         ("configmap:addons", ClusterLocation("ConfigMap", "addons", "addon-channels")),
         ("secret:addons/my.channels", ClusterLocation("Secret", "addons", "my.channels")),
     ],
@@ -52,7 +56,13 @@ def test_a_text_is_a_location(text: str, location: SourceLocation) -> None:
         ("git@example.com:a.git", "not supported yet"),
         ("ssh://example.com/a", "not supported yet"),
         ("repo.git//sub", "not supported yet"),
-        ("oci://example.com/a", "not supported yet"),
+        ("oci://example.com", "is no path of a repository; write oci://HOST"),
+        ("oci://example.com/a:1", "is no path of a repository"),
+        ("oci://example.com/Team/a", "is no path of a repository"),
+        ("oci://example.com/a/../b", "is no path of a repository"),
+        ("oci:///a", "has no host"),
+        ("oci://me:pw@example.com/a", "has no user and password; --addon-credentials"),
+        ("oci+http://example.com/a", "is not protected"),
         ("bundle:x", "not supported yet"),
         ("ftp://example.com", "'ftp:' is no kind of source"),
         ("https://", "has no host"),
@@ -129,3 +139,11 @@ def test_an_override_beats_the_addons_own_source() -> None:
 def test_a_setting_that_names_no_source_is_refused_by_its_flag() -> None:
     with pytest.raises(BadSetting, match=r"^--addon-source: 'ftp:' is no kind of source"):
         overrides_of(AddonsSettings(source="ftp://example.com"))
+
+
+def test_a_registry_is_shown_as_it_is_written_and_follows_the_clusters_version() -> None:
+    texts = ["oci://example.com/k-{kubernetes}/a", "oci+http://localhost:5000/a", "oci-layout:/srv/a"]
+    assert [str(parse_location(text, BASE)) for text in texts] == texts
+    location = parse_location(texts[0], BASE)
+    assert isinstance(location, RegistryLocation)
+    assert location.at("v1.34.2-gke.100").path == "k-1.34.2/a"

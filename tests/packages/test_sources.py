@@ -10,12 +10,16 @@ from hookrunner.errors import PackageError
 from hookrunner.packages.channels import choose_entry, parse_channel
 from hookrunner.packages.package import parse_package
 from hookrunner.packages.source_locations import ClusterLocation
+from tests.packages.oci.oci_places import LayoutPlace, RegistryPlace
+from tests.packages.oci.registry_server import registry_server
 from tests.packages.places import CHART, FILES, DirectoryPlace, Place, cluster_place, with_checksums
 from tests.packages.web_place import web_place
 from tests.tables import each
 
+OCI = ["oci files", "oci archive", "oci image", "oci-layout", "oci-layout tar"]
 
-@pytest.fixture(params=["directory", "https", "ConfigMap", "Secret"])
+
+@pytest.fixture(params=["directory", "https", "ConfigMap", "Secret", *OCI])
 async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
     async with AsyncExitStack() as stack:
         match request.param:
@@ -23,6 +27,11 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
                 yield await stack.enter_async_context(web_place(tmp_path))
             case "ConfigMap" | "Secret" as kind:
                 yield await stack.enter_async_context(cluster_place(ClusterLocation(kind, "default")))
+            case "oci-layout" | "oci-layout tar" as form:
+                yield LayoutPlace(tmp_path, is_archive=form != "oci-layout")
+            case str(form) if form in OCI:
+                registry = await stack.enter_async_context(registry_server())
+                yield RegistryPlace(registry, form.partition(" ")[2])
             case _:
                 yield DirectoryPlace(tmp_path)
 

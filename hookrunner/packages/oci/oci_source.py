@@ -1,0 +1,248 @@
+"""OCI registries and image layouts as a source: `REPO/<component>:<version>` and `REPO/channels:<channel>`.
+
+    source = OciSource(RegistryClient(reader, credentials).open(location), OciMemory(), timeout=60)
+    package = await source.read_package("coredns", "1.14.6")
+
+What is read is checked against its digest, down from the manifest that a tag names; so a registry cannot mix up or
+damage a package, but it can name another one, as a web server can with another `SHA256SUMS`. The digest of the package
+itself is that of its files, as for every source. A tag has no `+`: it is written `_`, as Helm writes it. Of an index of
+architectures the manifest of this machine counts, or the only one.
+
+`OciMemory` remembers packages and digests by their manifests, and small blobs: an unchanged package costs the question
+for its manifest. It belongs to one location, and outlives the sources that are opened for each run.
+"""
+
+import asyncio
+import hashlib
+import io
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO, Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+from hookrunner.errors import PackageError
+from hookrunner.packages.channels import decode_channel, version_order
+from hookrunner.packages.fetch_bounds import fetch_deadline, side_by_side
+from hookrunner.packages.names import (
+    LARGEST_CHANNEL,
+    is_version,
+    require_channel,
+    require_component,
+    require_package,
+)
+from hookrunner.packages.oci.manifests import (
+    Descriptor,
+    Index,
+    Manifest,
+    architecture,
+    choose_manifest,
+    digest_of_bytes,
+    parse_manifest,
+    require_content,
+)
+from hookrunner.packages.oci.package_artifacts import channel_layer, checksums_layer, needed_blobs, unpack_artifact
+from hookrunner.packages.oci_locations import LayoutLocation, RegistryLocation, is_repository_part
+from hookrunner.packages.package import Package, parse_package
+from hookrunner.packages.package_files import digest_of, parse_checksums, refusal
+from hookrunner.shapes import suggestion
+from kubetypes.bounds import in_units
+
+_T = TypeVar("_T")
+
+CHANNELS = "channels"
+_PIECE = 1 << 20
+_MOST_KEPT = 256
+_LARGEST_KEPT = 256 << 10
+
+
+class OciStore(Protocol):
+    """Repositories of manifests and blobs: in a registry or on this machine. Everything raises PackageError."""
+
+    @property
+    def location(self) -> RegistryLocation | LayoutLocation: ...
+
+    async def read_manifest(self, name: str, reference: str) -> bytes | None:
+        """The manifest of a tag or digest, None without one. Whether it has that digest is not checked."""
+        ...
+
+    async def save_blob(self, name: str, descriptor: Descriptor, file: BinaryIO) -> None:
+        """Write a blob to a file; at most one byte more than its descriptor says."""
+        ...
+
+    async def list_tags(self, name: str) -> list[str]:
+        """The tags of a repository."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OciMemory:
+    """What is known of content that cannot change."""
+
+    packages: WeakValueDictionary[tuple[str, str, str], Package] = field(default_factory=WeakValueDictionary)
+    """Those in use, by component, version and digest of the manifest."""
+    digests: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    """Digests of packages by those of their manifests."""
+    blobs: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
+
+    def keep_blob(self, digest: str, data: bytes) -> None:
+        """Remember a small blob."""
+        if len(data) <= _LARGEST_KEPT:
+            _keep(self.blobs, digest, data)
+
+    def keep_package(self, manifest: str, package: Package) -> None:
+        """Remember the package that a manifest leads to."""
+        self.packages[package.component, package.version, manifest] = package
+        _keep(self.digests, manifest, package.digest)
+
+
+class OciSource:
+    """Channels and packages of a store. `timeout` are seconds for one channel or package; 0 is no limit."""
+
+    is_pinned = True
+
+    def __init__(self, store: OciStore, memory: OciMemory, timeout: float) -> None:
+        self.location = str(store.location)
+        self.is_remote = isinstance(store.location, RegistryLocation)
+        self._store = store
+        self._memory = memory
+        self._timeout = timeout
+
+    async def read_channel(self, name: str) -> str:
+        """A channel's text. Raises PackageError: NoChannel, Unreachable, Malformed, TooLarge, DigestMismatch."""
+        require_channel(name)
+        what = f"channel '{name}' at {self.location}"
+        async with self._deadline(f"channel '{name}'"):
+            found = await self._find_manifest(what, CHANNELS, name)
+            if found is None:
+                near = suggestion(name, await self._store.list_tags(CHANNELS))
+                raise PackageError("NoChannel", f"{what} does not exist; push it, or name another one{near}")
+            text = await self._read_blob(what, CHANNELS, channel_layer(what, found[1]))
+        return decode_channel(name, text, self.location)
+
+    async def list_versions(self, component: str) -> list[str]:
+        """The versions of a component that have a package, the newest first. Raises PackageError: Unreachable,
+        Malformed."""
+        require_component(component)
+        if not is_repository_part(component):
+            return []
+        async with self._deadline(f"component {component}"):
+            tags = await self._store.list_tags(component)
+        versions = filter(is_version, (tag.replace("_", "+") for tag in tags))
+        return sorted(sorted(versions), key=version_order, reverse=True)
+
+    async def read_digest(self, component: str, version: str) -> str:
+        """The digest of a package, if its manifest was read before or has a list of checksums beside it; else empty.
+        Raises PackageError: Unreachable, Malformed, TooLarge, DigestMismatch."""
+        require_package(component, version)
+        package = f"{component} {version}"
+        async with self._deadline(f"package {package}"):
+            found = await self._find_manifest(f"package {package}", component, _tag(version))
+            if found is None:
+                return ""
+            digest, manifest = found
+            if digest in self._memory.digests:
+                return self._memory.digests[digest]
+            layer = checksums_layer(manifest)
+            if layer is None:
+                return ""
+            listed = await self._read_blob(f"package {package}", component, layer)
+        return digest_of(parse_checksums(package, listed))
+
+    async def read_package(self, component: str, version: str) -> Package:
+        """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""
+        require_package(component, version)
+        package = f"{component} {version}"
+        async with self._deadline(f"package {package}"):
+            found = await self._find_manifest(f"package {package}", component, _tag(version))
+            if found is None:
+                raise await self._not_found(component, version)
+            digest, manifest = found
+            if known := self._memory.packages.get((component, version, digest)):
+                return known
+            files = await self._read_files(component, package, manifest)
+        parsed = parse_package(component, version, files)
+        self._memory.keep_package(digest, parsed)
+        return parsed
+
+    async def _find_manifest(self, what: str, name: str, tag: str) -> tuple[str, Manifest] | None:
+        """The manifest of a tag, that of this machine if there are several, and its digest; None without one."""
+        if not is_repository_part(name):
+            return None
+        data = await self._store.read_manifest(name, tag)
+        if data is None:
+            return None
+        manifest = parse_manifest(what, data)
+        if isinstance(manifest, Index):
+            chosen = choose_manifest(what, manifest, architecture())
+            data = await self._store.read_manifest(name, chosen.digest)
+            if data is None:
+                text = f"its index names the manifest {chosen.digest}, which does not exist; push it again"
+                raise PackageError("Malformed", f"{what}: {text}")
+            require_content(what, chosen, digest_of_bytes(data), len(data))
+            manifest = parse_manifest(what, data)
+        if isinstance(manifest, Index):
+            raise PackageError("Malformed", f"{what}: an index in it leads to another index; push one of manifests")
+        return digest_of_bytes(data), manifest
+
+    async def _read_blob(self, what: str, name: str, descriptor: Descriptor) -> bytes:
+        """A small blob, checked."""
+        if descriptor.digest in self._memory.blobs:
+            return self._memory.blobs[descriptor.digest]
+        if descriptor.size > LARGEST_CHANNEL:
+            raise PackageError("TooLarge", f"{what}: it has more than {in_units(LARGEST_CHANNEL)}")
+        file = io.BytesIO()
+        await self._store.save_blob(name, descriptor, file)
+        data = file.getvalue()
+        require_content(what, descriptor, digest_of_bytes(data), len(data))
+        self._memory.keep_blob(descriptor.digest, data)
+        return data
+
+    async def _read_files(self, component: str, package: str, manifest: Manifest) -> Mapping[str, bytes]:
+        """The files of a package, whose blobs are written to a directory for that time."""
+        needed = {blob.digest: blob for blob in needed_blobs(package, manifest)}
+        with TemporaryDirectory(prefix="hookrunner-oci-") as scratch:
+            blobs = {digest: Path(scratch, digest.partition(":")[2]) for digest in needed}
+
+            async def save(blob: Descriptor) -> None:
+                with await asyncio.to_thread(open, blobs[blob.digest], "w+b") as file:
+                    await self._store.save_blob(component, blob, file)
+                    digest, size = await asyncio.to_thread(_digest_of_file, file)
+                require_content(f"package {package}", blob, digest, size)
+
+            await side_by_side(list(needed.values()), save)
+            return await asyncio.to_thread(unpack_artifact, package, manifest, blobs)
+
+    async def _not_found(self, component: str, version: str) -> PackageError:
+        if not is_repository_part(component):
+            text = f"{component} can be no repository; components in registries end with a letter or a digit"
+            return refusal(f"{component} {version}", "NotFound", text)
+        near = suggestion(_tag(version), await self._store.list_tags(component))
+        text = f"{self.location}/{component}:{_tag(version)} does not exist; use another version or push it{near}"
+        return refusal(f"{component} {version}", "NotFound", text)
+
+    def _deadline(self, what: str) -> AbstractAsyncContextManager[None]:
+        return fetch_deadline(what, self.location, self._timeout)
+
+
+def _tag(version: str) -> str:
+    return version.replace("+", "_")
+
+
+def _digest_of_file(file: BinaryIO) -> tuple[str, int]:
+    """The digest of a file that was written, and its size."""
+    file.flush()
+    file.seek(0)
+    digest = hashlib.sha256()
+    while piece := file.read(_PIECE):
+        digest.update(piece)
+    return f"sha256:{digest.hexdigest()}", file.tell()
+
+
+def _keep(known: OrderedDict[str, _T], key: str, value: _T) -> None:
+    known[key] = value
+    if len(known) > _MOST_KEPT:
+        known.popitem(last=False)
