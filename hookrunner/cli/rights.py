@@ -21,7 +21,7 @@ from hookrunner.options import Compat
 from hookrunner.packages.source_locations import overrides_of
 from hookrunner.rights.needed_rights import Files, NeededRights, find_needed_rights, read_files
 from hookrunner.settings import Settings
-from hookrunner.testing.addons.addon_bench import directory_source
+from hookrunner.testing.addons.addon_bench import offline_source
 from kubetypes.json_values import JSON
 
 _OF_KUBERNETES = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -50,7 +50,7 @@ def _read(loaded: Settings, config: Sequence[Path]) -> Files:
     """Raises BadSetting without anything to look at, BadInput, StartRefused."""
     if not (loaded.may_have_hooks or loaded.cloud.on):
         raise BadSetting("there is nothing to look at: give --hooks-dir, --modules-dir or --addons-dir")
-    source_of = partial(directory_source, overrides_of(loaded.addons))
+    source_of = partial(offline_source, overrides_of(loaded.addons))
     return read_files(loaded, read_configured(config, loaded.compat is Compat.ADDON), source_of)
 
 

@@ -20,7 +20,7 @@ from hookrunner.modules.offline import Configured
 from hookrunner.packages.source_locations import overrides_of
 from hookrunner.rights.needed_rights import NeededRights, find_needed_rights, read_files
 from hookrunner.rights.release_rights import APPLIED, DELAYED
-from hookrunner.testing.addons.addon_bench import directory_source
+from hookrunner.testing.addons.addon_bench import offline_source
 from hookrunner.values.config_sections import parse
 from tests.controlplane.audit import AuditedRequest
 from tests.controlplane.cluster import OwnCluster
@@ -69,7 +69,7 @@ def find_rights(configured: Mapping[str, str] = MappingProxyType({}), /, **flags
     loaded = settings.load({"modules-dir": ":", "hooks-dir": ":", **named}, "hookrunner", {})
     with quiet():
         given = Configured(parse(configured))
-        files = read_files(loaded, given, partial(directory_source, overrides_of(loaded.addons)))
+        files = read_files(loaded, given, partial(offline_source, overrides_of(loaded.addons)))
         return asyncio.run(find_needed_rights(files, NAMESPACE))
 
 

@@ -13,7 +13,7 @@ from hookrunner.modules.offline import Configured, read_configured
 from hookrunner.packages.source_locations import overrides_of
 from hookrunner.rights.needed_rights import NeededRights, find_needed_rights, read_files
 from hookrunner.rights.package_rights import generalize
-from hookrunner.testing.addons.addon_bench import directory_source
+from hookrunner.testing.addons.addon_bench import offline_source
 from kubetypes.json_values import JSON
 from tests.trees import write_files
 
@@ -47,7 +47,7 @@ async def needed(tmp_path: Path, files: Mapping[str, str], flags: dict[str, str]
     loaded = settings.load({"modules-dir": ":", "hooks-dir": ":"} | flags, "hookrunner", {"PATH": "/usr/bin:/bin"})
     configured = read_configured([tmp_path / "config.yaml"]) if config else Configured()
     with quiet():
-        read = read_files(loaded, configured, partial(directory_source, overrides_of(loaded.addons)))
+        read = read_files(loaded, configured, partial(offline_source, overrides_of(loaded.addons)))
         return await find_needed_rights(read, "ns")
 
 

@@ -21,7 +21,7 @@ from hookrunner.packages.source_locations import parse_overrides
 from hookrunner.settings import Settings
 from hookrunner.shapes import suggestion
 from hookrunner.testing import manifests
-from hookrunner.testing.addons.addon_bench import SourceOf, directory_source
+from hookrunner.testing.addons.addon_bench import SourceOf, offline_source
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 
@@ -65,7 +65,7 @@ def read_files(source: AddonDirectories, flags: Mapping[str, str] = _NO_FLAGS) -
     names = [*(addon.name for addon in catalog.addons), *(addon.name for addon in catalog.rejected)]
     for name in sorted(overrides.by_addon.keys() - set(names)):
         raise click.BadParameter(_missing(name, names), param_hint="--addon-source")
-    return AddonFiles(catalog, partial(directory_source, overrides), loaded)
+    return AddonFiles(catalog, partial(offline_source, overrides), loaded)
 
 
 def _addons_in(path: Path) -> list[Path]:

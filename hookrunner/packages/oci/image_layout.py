@@ -22,7 +22,14 @@ from hookrunner import safe_files
 from hookrunner.errors import PackageError
 from hookrunner.packages.names import MOST_ENTRIES
 from hookrunner.packages.oci.layer_files import BoundedFile
-from hookrunner.packages.oci.manifests import LARGEST_MANIFEST, REF_NAME, Descriptor, Index, parse_manifest
+from hookrunner.packages.oci.manifests import (
+    LARGEST_MANIFEST,
+    REF_NAME,
+    Descriptor,
+    Index,
+    digest_of_bytes,
+    parse_manifest,
+)
 from hookrunner.packages.oci_locations import LayoutLocation
 from hookrunner.packages.package_files import is_digest
 
@@ -48,7 +55,7 @@ class LayoutStore:
 
     async def read_manifest(self, name: str, reference: str) -> bytes | None:
         """The manifest of a tag or digest in a repository; None if there is none. Raises PackageError: Unreachable,
-        Malformed, TooLarge."""
+        Malformed, TooLarge, DigestMismatch."""
         return await asyncio.to_thread(self._read_manifest, name, reference)
 
     async def save_blob(self, name: str, descriptor: Descriptor, file: BinaryIO) -> None:
@@ -61,7 +68,11 @@ class LayoutStore:
 
     def _read_manifest(self, name: str, reference: str) -> bytes | None:
         digest = reference if is_digest(reference) else self._manifests(name).get(reference, "")
-        return self._read(name, _blob_path(digest), LARGEST_MANIFEST) if digest else None
+        manifest = self._read(name, _blob_path(digest), LARGEST_MANIFEST) if digest else None
+        if manifest is not None and digest_of_bytes(manifest) != digest:
+            text = f"the manifest {digest} has another digest; it is damaged, copy it again"
+            raise PackageError("DigestMismatch", f"{self.location}: {text}")
+        return manifest
 
     def _manifests(self, name: str) -> dict[str, str]:
         """The digests of a repository's manifests by tag."""

@@ -130,6 +130,7 @@ class _Unpacker:
             raise layer.files.refusal("Malformed", f"{shown(path)} is no directory; write the directory itself there")
         elif is_below:
             layer.files.add(path, self._read_file(layer, archive, entry))
+            layer.directories.update(_above(path))
 
     def _read_file(self, layer: _Layer, archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
         opened = archive.extractfile(entry) if entry.isreg() and not entry.issparse() else None

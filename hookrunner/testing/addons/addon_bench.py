@@ -33,11 +33,15 @@ from hookrunner.model.releases import Capabilities
 from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.packages.channels import Channel, is_kubernetes_in, parse_channel
 from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.oci.image_layout import LayoutStore
+from hookrunner.packages.oci.oci_source import OciMemory, OciSource
+from hookrunner.packages.oci_locations import LayoutLocation
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_cache import unpack_package
 from hookrunner.packages.package_fetcher import require_trusted
 from hookrunner.packages.source_locations import (
     DirectoryLocation,
+    PackageSource,
     SourceOverrides,
     parse_location,
 )
@@ -52,7 +56,7 @@ from kubetypes.openapi.custom_kinds import custom_kinds
 
 _DEFINITION = "CustomResourceDefinition"
 
-SourceOf: TypeAlias = Callable[[Addon], DirectorySource]
+SourceOf: TypeAlias = Callable[[Addon], PackageSource]
 """The packages of an addon. Raises BadInput for a location that cannot be read without a network."""
 
 
@@ -184,7 +188,7 @@ def _require_open(obstacle: AddonObstacle | None) -> None:
 
 
 async def read_package(
-    addon: Addon, instance: Instance, source: DirectorySource, kubernetes: str
+    addon: Addon, instance: Instance, source: PackageSource, kubernetes: str
 ) -> tuple[ResolvedVersion, Package]:
     """The version that the instance asks for, on a first install on this version of Kubernetes, and its package. Raises
     PackageError, RunBlocked."""
@@ -200,7 +204,7 @@ async def read_package(
     return wanted, package
 
 
-async def _read_channel(name: str, source: DirectorySource) -> Channel | PackageError:
+async def _read_channel(name: str, source: PackageSource) -> Channel | PackageError:
     """The channel, or why it cannot be read: an exact version needs none."""
     try:
         return parse_channel(name, await source.read_channel(name))
@@ -208,12 +212,14 @@ async def _read_channel(name: str, source: DirectorySource) -> Channel | Package
         return error
 
 
-def directory_source(overrides: SourceOverrides, addon: Addon) -> DirectorySource:
-    """Reads packages from directories only, since nothing else is there without a network."""
-    location = overrides.location_of(addon.name, parse_location(addon.source, addon.directory))
-    if not isinstance(location, DirectoryLocation):
-        raise BadInput(f"addon '{addon.name}' has its packages in {location}; name a copy with --addon-source DIR")
-    return DirectorySource(location.path)
+def offline_source(overrides: SourceOverrides, addon: Addon) -> PackageSource:
+    """Reads packages from files only, since nothing else is there without a network. Raises BadInput."""
+    match location := overrides.location_of(addon.name, parse_location(addon.source, addon.directory)):
+        case DirectoryLocation(path):
+            return DirectorySource(path)
+        case LayoutLocation():
+            return OciSource(LayoutStore(location), OciMemory(), 0.0)
+    raise BadInput(f"addon '{addon.name}' has its packages in {location}; name a copy with --addon-source DIR")
 
 
 @asynccontextmanager

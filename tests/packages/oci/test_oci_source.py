@@ -1,0 +1,267 @@
+"""Artifacts, charts, images and indexes as packages, and those that are none. Level: pure."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from hookrunner.errors import PackageError
+from hookrunner.metrics.names import Metrics
+from hookrunner.packages.oci import oci_source
+from hookrunner.packages.oci.manifests import architecture
+from hookrunner.packages.oci.package_artifacts import CHANNEL_TYPE, PACKAGE_TYPE
+from hookrunner.packages.package import parse_package
+from hookrunner.packages.package_cache import PackageCache
+from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
+from tests.packages.oci.artifacts import (
+    IMAGE_LAYER,
+    OLM,
+    Artifact,
+    archive_artifact,
+    artifact,
+    bundle_artifact,
+    chart_artifact,
+    descriptor,
+    directory_artifact,
+    files_artifact,
+    image_artifact,
+    index_artifact,
+    packed,
+)
+from tests.packages.oci.registry_server import REPOSITORY, RegistryServer, registry_server
+from tests.packages.places import CHART, FILES, with_checksums
+from tests.tables import each
+
+BUNDLE = {"manifests/a.yaml": b"kind: A\n", "other/b.yaml": b"kind: B\n"}
+
+
+@pytest.fixture
+async def registry() -> AsyncIterator[RegistryServer]:
+    async with registry_server() as registry:
+        yield registry
+
+
+async def files_of(registry: RegistryServer, pushed: Artifact) -> dict[str, bytes]:
+    registry.push_package("1.0", pushed)
+    return dict((await registry.source().read_package("coredns", "1.0")).files)
+
+
+async def refusal(registry: RegistryServer, pushed: Artifact) -> tuple[str, str]:
+    registry.push_package("1.0", pushed)
+    with pytest.raises(PackageError) as raised:
+        await registry.source().read_package("coredns", "1.0")
+    assert str(raised.value).startswith("package coredns 1.0: ")
+    return raised.value.reason, str(raised.value)
+
+
+async def test_a_package_has_one_digest_in_each_form(registry: RegistryServer) -> None:
+    forms = [files_artifact(CHART), archive_artifact(packed(CHART)), chart_artifact(CHART), bundle_artifact(CHART)]
+    forms.append(index_artifact({architecture(): files_artifact(CHART)}))
+    for number, form in enumerate(forms):
+        registry.push_package(f"1.{number}", form)
+    packages = [await registry.source().read_package("coredns", f"1.{number}") for number in range(len(forms))]
+    assert {package.digest for package in packages} == {parse_package("a", "1", CHART).digest}
+
+
+async def test_a_directory_keeps_its_name(registry: RegistryServer) -> None:
+    pushed = directory_artifact("templates", {"a.yaml": b"kind: A\n"})
+    assert await files_of(registry, pushed) == {"templates/a.yaml": b"kind: A\n"}
+
+
+async def test_a_plus_in_a_version_is_written_as_in_charts(registry: RegistryServer) -> None:
+    registry.push_package("1.0_build", files_artifact(FILES))
+    assert (await registry.source().read_package("coredns", "1.0+build")).version == "1.0+build"
+
+
+# ── images ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@each(
+    "labels, annotations, files",
+    [
+        ({f"{OLM}.manifests.v1": "manifests/"}, "", ["a.yaml"]),
+        ({f"{OLM}.manifests.v1": "./other"}, "", ["b.yaml"]),
+        ({"k8s.io.bundle.mediatype.v1": "manifests"}, "", ["a.yaml"]),
+        ({"my.bundle.manifests.v1": "other", "my.mediatype.v1": "plain"}, "", ["b.yaml"]),
+        ({f"{OLM}.manifests.v1": "manifests/"}, f"annotations: {{{OLM}.manifests.v1: other/}}", ["b.yaml"]),
+        ({}, f"annotations: {{{OLM}.manifests.v1: other/}}", ["b.yaml"]),
+        ({f"{OLM}.manifests.v1": "manifests/", "org.example.metadata": "//any text"}, "annotations: {}", ["a.yaml"]),
+    ],
+)
+async def test_labels_name_the_directory_and_the_file_wins(
+    labels: dict[str, str], annotations: str, files: list[str]
+) -> None:
+    extra = {"metadata/annotations.yaml": annotations.encode()} if annotations else {}
+    async with registry_server() as registry:
+        assert list(await files_of(registry, image_artifact(packed(BUNDLE | extra), labels=labels))) == files
+
+
+async def test_a_later_layer_of_an_image_wins(registry: RegistryServer) -> None:
+    later = packed({"manifests/a.yaml": b"kind: New\n", "other/.wh.b.yaml": b""})
+    labels = {f"{OLM}.manifests.v1": "manifests/"}
+    assert await files_of(registry, image_artifact(packed(BUNDLE), later, labels=labels)) == {"a.yaml": b"kind: New\n"}
+
+
+@each(
+    "labels, annotations, problem",
+    [
+        ({}, "", "an image without labels of a bundle"),
+        ({f"{OLM}.manifests.v1": "../out"}, "", "its label for the directory of manifests leads upwards"),
+        ({f"{OLM}.manifests.v1": "nowhere"}, "", "has no files"),
+        ({f"{OLM}.manifests.v1": "manifests", f"{OLM}.mediatype.v1": "wasm"}, "", "has the media type 'wasm'; known"),
+        ({f"{OLM}.manifests.v1": "manifests"}, "annotations: [", "metadata/annotations.yaml: "),
+        ({f"{OLM}.manifests.v1": "manifests"}, "annotations: {a: [b]}", "metadata/annotations.yaml: annotations"),
+    ],
+)
+async def test_an_image_that_is_no_bundle_is_refused(labels: dict[str, str], annotations: str, problem: str) -> None:
+    extra = {"metadata/annotations.yaml": annotations.encode()} if annotations else {}
+    async with registry_server() as registry:
+        reason, text = await refusal(registry, image_artifact(packed(BUNDLE | extra), labels=labels))
+        assert (reason, problem in text) == ("Malformed", True), text
+
+
+# ── architectures ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@each(
+    "platforms, chosen",
+    [
+        ([architecture(), "linux/other"], architecture()),
+        (["linux/other", architecture()], architecture()),
+        (["linux/other"], "linux/other"),
+        (["linux/other", "unknown/unknown"], "linux/other"),
+        ([""], ""),
+    ],
+)
+async def test_this_machines_architecture_counts_or_the_only_one(platforms: list[str], chosen: str) -> None:
+    index = index_artifact({name: files_artifact({"name": name.encode() + b"."}) for name in platforms})
+    async with registry_server() as registry:
+        assert await files_of(registry, index) == {"name": chosen.encode() + b"."}
+
+
+@each("platforms, names", [(["linux/one", "linux/two"], "linux/one, linux/two"), ([], "none")])
+async def test_architectures_that_do_not_fit_are_named(platforms: list[str], names: str) -> None:
+    index = index_artifact({name: files_artifact({"a": name.encode()}) for name in platforms})
+    async with registry_server() as registry:
+        reason, text = await refusal(registry, index)
+    assert (reason, f"it has manifests for {names}, not for {architecture()}" in text) == ("NotFound", True), text
+
+
+async def test_an_index_that_leads_nowhere_or_to_an_index_is_refused(registry: RegistryServer) -> None:
+    inner = index_artifact({"": files_artifact(FILES)})
+    assert "leads to another index" in (await refusal(registry, index_artifact({"": inner})))[1]
+    broken = index_artifact({"": files_artifact({"gone": b""})})
+    broken.manifests.clear()
+    assert "which does not exist; push it again" in (await refusal(registry, broken))[1]
+
+
+# ── what is none ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def changed(**fields: Any) -> Artifact:
+    """A package whose manifest has other fields."""
+    pushed = files_artifact(FILES)
+    pushed.document.update(fields)
+    return pushed
+
+
+LAYER = packed(FILES)
+SOME = descriptor(IMAGE_LAYER, LAYER)
+
+
+@each(
+    "pushed, reason, problem",
+    [
+        (
+            files_artifact(FILES, "application/vnd.example.song"),
+            "Malformed",
+            "has the type 'application/vnd.example.song",
+        ),
+        (files_artifact(FILES, CHANNEL_TYPE), "Malformed", f"push files with --artifact-type {PACKAGE_TYPE}"),
+        (changed(mediaType="text/html"), "Malformed", "the media type 'text/html', which is not known"),
+        (changed(schemaVersion=1), "Malformed", "of another version than 2"),
+        (changed(layers=[SOME | {"digest": "sha512:ab"}]), "Malformed", "'sha512:ab'; only sha256 is supported"),
+        (changed(layers=[SOME | {"digest": "sha256:../../x"}]), "Malformed", "only sha256 is supported"),
+        (changed(layers=[SOME | {"size": -1}]), "Malformed", "layers[0].size"),
+        (changed(layers=[SOME | {"size": 1 << 40}]), "TooLarge", "its layers have more than 32 MiB"),
+        (changed(layers=[SOME] * 1011), "Malformed", "layers"),
+        (artifact(PACKAGE_TYPE, [(SOME | {"size": 5}, LAYER)]), "DigestMismatch", "damaged or exchanged"),
+        (
+            artifact(PACKAGE_TYPE, [(SOME | {"size": 5000}, LAYER)]),
+            "DigestMismatch",
+            "bytes, not 5,000",
+        ),
+        (
+            artifact(PACKAGE_TYPE, [(descriptor("text/html", LAYER), LAYER)]),
+            "Malformed",
+            "'text/html', which is no archive",
+        ),
+        (files_artifact({"../x": b""}), "Malformed", "leads upwards"),
+        (files_artifact({"/x": b""}), "Malformed", "is no plain relative path"),
+        (files_artifact({"a\nb": b""}), "Malformed", "has a control character"),
+        (files_artifact({}), "Malformed", "has no files"),
+        (archive_artifact(b"no archive"), "Malformed", "cannot be read"),
+        (chart_artifact({}), "Malformed", "has no files"),
+    ],
+)
+async def test_what_is_no_package_is_refused(pushed: Artifact, reason: str, problem: str) -> None:
+    async with registry_server() as registry:
+        found, text = await refusal(registry, pushed)
+        assert (found, problem in text) == (reason, True), text
+
+
+@each(
+    "pushed, problem",
+    [
+        (files_artifact({"stable": b""}), f"push it with --artifact-type {CHANNEL_TYPE}"),
+        (files_artifact({"a": b"", "b": b""}, CHANNEL_TYPE), "it has 2 files; push the channel's alone"),
+        (files_artifact({"stable": b"x" * ((1 << 20) + 1)}, CHANNEL_TYPE), "more than 1 MiB"),
+    ],
+)
+async def test_what_is_no_channel_is_refused(pushed: Artifact, problem: str) -> None:
+    async with registry_server() as registry:
+        registry.push(f"{REPOSITORY}/channels", "stable", pushed)
+        with pytest.raises(PackageError) as raised:
+            await registry.source().read_channel("stable")
+    assert problem in str(raised.value)
+
+
+@each("name", ["a..b", "a-", "a.-b"])
+async def test_a_component_that_can_be_no_repository_is_not_asked_for(name: str) -> None:
+    async with registry_server() as registry:
+        with pytest.raises(PackageError) as raised:
+            await registry.source().read_package(name, "1.0")
+        assert raised.value.reason in ("NotFound", "Malformed")
+        assert registry.requests == []
+
+
+# ── trust ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_digests_of_a_registry_pin_a_package(registry: RegistryServer, tmp_path: Any) -> None:
+    registry.push_package("1.0", files_artifact({"manifest.yaml": b"kind: A\n"}))
+    fetcher = PackageFetcher(PackageCache(tmp_path / "cache", 1 << 30), "digest", Metrics(""))
+    package = await fetcher.fetch(registry.source(), PackageRequest("coredns", "1.0"))
+    assert not package.has_checksums
+
+
+async def test_a_pinned_package_in_the_cache_asks_for_nothing(registry: RegistryServer, tmp_path: Any) -> None:
+    registry.push_package("1.0", files_artifact(with_checksums(FILES)))
+    fetcher = PackageFetcher(PackageCache(tmp_path / "cache", 1 << 30), "digest", Metrics(""))
+    package = await fetcher.fetch(registry.source(), PackageRequest("coredns", "1.0"))
+    registry.requests.clear()
+    request = PackageRequest("coredns", "1.0", pin=package.digest)
+    assert (await fetcher.fetch(registry.source(), request)).files == package.files
+    assert registry.requests == []
+
+
+async def test_a_memory_is_bounded(registry: RegistryServer) -> None:
+    for number in range(oci_source._MOST_KEPT + 5):
+        registry.memory.keep_blob(str(number), b"")
+    registry.memory.keep_blob("large", b"x" * (oci_source._LARGEST_KEPT + 1))
+    assert (len(registry.memory.blobs), "large" in registry.memory.blobs) == (oci_source._MOST_KEPT, False)
+
+
+def test_an_artifact_is_what_tools_write() -> None:
+    assert json.loads(files_artifact(FILES).manifest)["artifactType"] == PACKAGE_TYPE
