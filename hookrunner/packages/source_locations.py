@@ -120,7 +120,7 @@ SourceLocation: TypeAlias = DirectoryLocation | WebLocation | ClusterLocation | 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 """Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/"""
-_LATER = re.compile(r"git::|git@|ssh://|git://|bundle:|(?!https?://).*\.git(//|\?|$)")
+_LATER = re.compile(r"git::|git@|ssh://|git://|(?!https?://).*\.git(//|\?|$)")
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _FORMS = (
     "write a path, file:PATH, https://HOST/PATH, oci://HOST/PATH, oci-layout:PATH, configmap:NAMESPACE[/NAME] or "
@@ -204,7 +204,9 @@ def parse_location(text: str, base: Path, plain_http: bool = False) -> SourceLoc
     if not text or "\0" in text:
         raise ValueError(f"a source cannot be empty; {_FORMS}")
     if _LATER.match(text):
-        raise ValueError(f"sources in git and bundles are not supported yet; {_FORMS}")
+        raise ValueError(f"sources in git are not supported yet; {_FORMS}")
+    if text.startswith("bundle:"):
+        raise ValueError(f"cluster bundles (bundle.gke.io) are not read: put their objects into ConfigMaps; {_FORMS}")
     if text.startswith((REGISTRY, PLAIN_REGISTRY)):
         return parse_registry_location(text, plain_http)
     if text.startswith(LAYOUT):

@@ -63,7 +63,7 @@ def test_a_text_is_a_location(text: str, location: SourceLocation) -> None:
         ("oci:///a", "has no host"),
         ("oci://me:pw@example.com/a", "has no user and password; --addon-credentials"),
         ("oci+http://example.com/a", "is not protected"),
-        ("bundle:x", "not supported yet"),
+        ("bundle:x", "cluster bundles (bundle.gke.io) are not read: put their objects into ConfigMaps"),
         ("ftp://example.com", "'ftp:' is no kind of source"),
         ("https://", "has no host"),
         ("https://[::1/x", "has no host"),

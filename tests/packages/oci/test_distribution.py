@@ -1,0 +1,82 @@
+"""The distribution project's registry as a source: with and without TLS and a login. Level: pure."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from hookrunner.errors import PackageError
+from hookrunner.packages.host_credentials import CredentialsFile, Login
+from hookrunner.packages.https_reader import HttpsReader
+from hookrunner.packages.oci.oci_source import OciMemory, OciSource
+from hookrunner.packages.oci.registry_client import RegistryClient
+from hookrunner.packages.oci_locations import RegistryLocation
+from hookrunner.packages.package import parse_package
+from tests.oracles.distribution import Distribution, running_registry
+from tests.packages.oci.artifacts import (
+    bundle_artifact,
+    channel_artifact,
+    chart_artifact,
+    directory_artifact,
+    files_artifact,
+    index_artifact,
+)
+from tests.packages.oci.registry_server import REPOSITORY, USER
+from tests.packages.places import CHART, FILES, with_checksums
+
+
+@asynccontextmanager
+async def source_of(registry: Distribution, directory: Path, login: Login | None = None) -> AsyncIterator[OciSource]:
+    """The registry as a source, with a login in a file of Docker's."""
+    entry = {"username": login.user, "password": login.password} if login else {}
+    (directory / "config.json").write_text(json.dumps({"auths": {registry.url.partition("://")[2]: entry}}))
+    async with HttpsReader(registry.trust) as reader:
+        client = RegistryClient(reader, CredentialsFile(directory / "config.json"))
+        yield OciSource(client.open(RegistryLocation(registry.url, REPOSITORY)), OciMemory(), 30.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("has_tls", "has_login"), [(False, False), (True, False), (False, True), (True, True)])
+async def test_channels_and_packages_are_read(tmp_path: Path, has_tls: bool, has_login: bool) -> None:
+    with running_registry(tmp_path, has_tls, has_login) as registry:
+        registry.push(f"{REPOSITORY}/channels", "stable", channel_artifact(b"manifests: [{version: 1.0}]\n"))
+        registry.push(f"{REPOSITORY}/coredns", "1.0", files_artifact(with_checksums(CHART)))
+        async with source_of(registry, tmp_path, USER) as source:
+            assert await source.read_channel("stable") == "manifests: [{version: 1.0}]\n"
+            package = await source.read_package("coredns", "1.0")
+            assert package == parse_package("coredns", "1.0", with_checksums(CHART))
+            assert await source.read_channel("stable") == "manifests: [{version: 1.0}]\n"
+
+
+@pytest.mark.slow
+async def test_every_form_is_read_and_listed(tmp_path: Path) -> None:
+    forms = {
+        "1.1": files_artifact(FILES),
+        "1.2": directory_artifact("templates", {"a.yaml": b"kind: A\n"}),
+        "1.3": chart_artifact(CHART),
+        "1.4": bundle_artifact(FILES),
+        "1.5": index_artifact({"linux/amd64": files_artifact(FILES), "linux/arm64": files_artifact(FILES)}),
+        "1.6_build": files_artifact({"manifest.yaml": b""}),
+    }
+    with running_registry(tmp_path) as registry:
+        for tag, form in forms.items():
+            registry.push(f"{REPOSITORY}/coredns", tag, form)
+        async with source_of(registry, tmp_path) as source:
+            versions = await source.list_versions("coredns")
+            assert versions == ["1.6+build", "1.5", "1.4", "1.3", "1.2", "1.1"]
+            forms_read = [(await source.read_package("coredns", version)).form for version in versions]
+            assert forms_read == ["plain", "plain", "plain", "chart", "plain", "plain"]
+            assert await source.list_versions("dashboard") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("login", [None, Login("me", "wrong-word")])
+async def test_a_login_that_is_missing_or_wrong_is_named(tmp_path: Path, login: Login | None) -> None:
+    with running_registry(tmp_path, has_login=True) as registry:
+        async with source_of(registry, tmp_path, login) as source:
+            with pytest.raises(PackageError) as raised:
+                await source.read_package("coredns", "1.0")
+    problem = "does not accept the login" if login else "asks for a login"
+    assert (problem in str(raised.value), "wrong-word" in str(raised.value)) == (True, False)
