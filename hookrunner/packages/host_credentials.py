@@ -16,7 +16,7 @@ import asyncio
 import base64
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
@@ -30,6 +30,7 @@ from hookrunner.packages.names import shown
 from hookrunner.shapes import TEXT, Table, check
 from kubetypes.bounds import PACKAGE_TEXT
 from kubetypes.json_values import JSON, loads
+from kubetypes.light_dataclasses import dataclass
 
 _FLAG = "--addon-credentials"
 _SECRET = re.compile(r"secret:([a-z0-9][-a-z0-9]{0,62})/([a-z0-9][-.a-z0-9]{0,252})")

@@ -18,7 +18,7 @@ import ssl
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Any, BinaryIO, Self
 
@@ -32,6 +32,7 @@ from hookrunner.kube.refusals import describe_error
 from hookrunner.packages.address_book import AddressBook, is_public_address
 from hookrunner.packages.web_addresses import without_credentials
 from hookrunner.packages.web_proxies import WebProxies
+from kubetypes.light_dataclasses import dataclass
 
 _DIRECTLY = WebProxies()
 MOST_REDIRECTS = 5

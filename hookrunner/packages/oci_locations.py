@@ -9,13 +9,14 @@ Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pu
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from hookrunner.packages.channels import release_of
 from hookrunner.packages.names import shown
 from hookrunner.packages.web_addresses import check_base
+from kubetypes.light_dataclasses import dataclass
 
 REGISTRY, PLAIN_REGISTRY, LAYOUT = "oci://", "oci+http://", "oci-layout:"
 

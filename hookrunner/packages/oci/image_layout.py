@@ -15,7 +15,6 @@ import os
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from hookrunner import safe_files
@@ -32,6 +31,7 @@ from hookrunner.packages.oci.manifests import (
 )
 from hookrunner.packages.oci_locations import LayoutLocation
 from hookrunner.packages.package_files import is_digest
+from kubetypes.light_dataclasses import dataclass
 
 INDEX = "index.json"
 _CONTAINERD_NAME = "io.containerd.image.name"

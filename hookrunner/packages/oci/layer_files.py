@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -25,6 +25,7 @@ from hookrunner.errors import PackageError
 from hookrunner.packages.names import LARGEST_FILE, LARGEST_UNPACKED, MOST_ENTRIES, shown
 from hookrunner.packages.package_files import PackageFiles
 from kubetypes.bounds import TooLarge, in_units
+from kubetypes.light_dataclasses import dataclass
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"

@@ -12,7 +12,7 @@ Source: https://github.com/opencontainers/image-spec/blob/main/manifest.md, imag
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hookrunner.errors import PackageError
 from hookrunner.packages.names import LARGEST_CHANNEL, shown
@@ -20,6 +20,7 @@ from hookrunner.packages.package_files import is_digest
 from hookrunner.shapes import TEXT, TEXTS, Integer, Many, Shape, Table, check
 from kubetypes.bounds import PACKAGE_TEXT, in_units
 from kubetypes.json_values import JSON, loads
+from kubetypes.light_dataclasses import dataclass
 
 LARGEST_MANIFEST = LARGEST_CHANNEL
 MOST_LAYERS = 1010

@@ -18,7 +18,7 @@ import io
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, Protocol, TypeVar
@@ -50,6 +50,7 @@ from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_files import digest_of, parse_checksums, refusal
 from hookrunner.shapes import suggestion
 from kubetypes.bounds import in_units
+from kubetypes.light_dataclasses import dataclass
 
 _T = TypeVar("_T")
 

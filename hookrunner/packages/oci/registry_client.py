@@ -18,7 +18,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from typing import BinaryIO
 from weakref import WeakValueDictionary
@@ -47,6 +47,7 @@ from hookrunner.packages.oci.registry_login import (
 from hookrunner.packages.oci_locations import RegistryLocation
 from hookrunner.packages.package_files import is_digest
 from kubetypes.json_values import loads
+from kubetypes.light_dataclasses import dataclass
 
 _ACCEPT = {"Accept": ", ".join((*MANIFEST_TYPES, *INDEX_TYPES))}
 _MOST_KEPT = 128

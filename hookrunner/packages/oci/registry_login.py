@@ -11,7 +11,6 @@ Source: https://distribution.github.io/distribution/spec/auth/token/, RFC 9110 (
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from yarl import URL
@@ -19,6 +18,7 @@ from yarl import URL
 from hookrunner.errors import PackageError
 from kubetypes.bounds import PACKAGE_TEXT
 from kubetypes.json_values import loads
+from kubetypes.light_dataclasses import dataclass
 
 LARGEST_TOKEN = 64 << 10
 _LIFE = 60.0
