@@ -45,12 +45,14 @@ REVIEW = Context("a.b.c", ContextType.VALIDATING, extra={"review": {"request": {
 
 
 class World:
-    """A hook that acts as a case says, and what its runs gave."""
+    """A hook that acts as a case says, and what its runs gave. `actor` is its program."""
 
-    def __init__(self, directory: Path, processes: HookProcesses, case: Any, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, actor: Path, directory: Path, processes: HookProcesses, case: Any, settings: dict[str, Any]
+    ) -> None:
         self.case = case
         self.path = directory / "hook.py"
-        install(case.get("actor", ACTORS[0]), self.path)
+        install(actor, self.path)
         settings = {"onStartup": 1, "settings": {**case.get("settings", {}), **settings}}
         script = {"config": settings, "runs": filled(case["runs"])}
         Path(f"{self.path}.script.json").write_text(json.dumps(script))
@@ -88,9 +90,33 @@ class World:
         return values[number] if number < len(values) else default
 
 
-def install(actor: str, path: Path) -> None:
-    """Copy a program of this directory. One that has just been written is not forked."""
-    shutil.copy(HERE / actor, path)
+async def play(world: World, children: Children, records: list[str]) -> None:
+    """Let the runs of a case happen, and compare what comes of each."""
+    case = world.case
+    for number in range(len(case["runs"])):
+        records.clear()
+        running = asyncio.ensure_future(world.run(number))
+        if "stop" in case:
+            await until(lambda: world.path.with_name("began").exists() and len(children) > 0)
+            await world.processes.close()
+            await children.stop(case["stop"])
+        assert await running == world.expected(number)
+        if "logs" in case:
+            assert sorted(records) == sorted(case["logs"][number])
+    sees = case.get("sees")
+    if sees == "snapshot":
+        assert len(world.seen()[0]["contexts"][0]["snapshots"]["pods"]) == case["snapshot"]
+    elif sees:
+        assert world.seen() == sees
+
+
+def named(case: Any) -> str:
+    return str(case["name"].replace(" ", "-"))
+
+
+def install(actor: Path, path: Path) -> None:
+    """Copy a program. One that has just been written is not forked."""
+    shutil.copy(actor, path)
     os.utime(path, (1e9, 1e9))
 
 
@@ -150,7 +176,7 @@ class Records:
 
 @pytest.mark.parametrize("actor", ACTORS)
 @pytest.mark.parametrize("carrier", CARRIERS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"].replace(" ", "-"))
+@pytest.mark.parametrize("case", CASES, ids=named)
 async def test_a_run(
     tmp_path: Path,
     processes: HookProcesses,
@@ -160,20 +186,6 @@ async def test_a_run(
     carrier: str,
     actor: str,
 ) -> None:
-    world = World(tmp_path, processes, {**case, "actor": actor}, CARRIERS[carrier])
-    for number in range(len(case["runs"])):
-        records.clear()
-        running = asyncio.ensure_future(world.run(number))
-        if "stop" in case:
-            await until(lambda: (tmp_path / "began").exists() and len(children) > 0)
-            await processes.close()
-            await children.stop(case["stop"])
-        assert await running == world.expected(number)
-        if "logs" in case:
-            assert sorted(records) == sorted(case["logs"][number])
+    world = World(HERE / actor, tmp_path, processes, case, CARRIERS[carrier])
+    await play(world, children, records)
     assert is_forked(children, world.path) == (carrier == "fork")
-    sees = case.get("sees")
-    if sees == "snapshot":
-        assert len(world.seen()[0]["contexts"][0]["snapshots"]["pods"]) == case["snapshot"]
-    elif sees:
-        assert world.seen() == sees

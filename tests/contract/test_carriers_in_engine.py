@@ -11,7 +11,7 @@ import pytest
 
 from hookrunner.jq.program import Jq
 from hookrunner.kube.client import Client
-from tests.contract.test_carriers import CARRIERS, HERE, install
+from tests.contract.test_carriers import CARRIERS, HERE, install, named
 from tests.engine.conftest import Bench, bench, client, jq
 from tests.fakes.cluster import until
 from tests.fakes.objects import config_map
@@ -22,7 +22,7 @@ CASES = json.loads((HERE / "engine.json").read_text())
 
 
 def write_hook(path: Path, hook: Any, settings: dict[str, Any]) -> None:
-    install("actor.py", path)
+    install(HERE / "actor.py", path)
     config = {**hook["config"], "settings": {**hook["config"].get("settings", {}), **settings}}
     path.with_name(path.name + ".script.json").write_text(json.dumps({"config": config, "runs": hook["runs"]}))
 
@@ -64,7 +64,7 @@ class Story:
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"].replace(" ", "-"))
+@pytest.mark.parametrize("case", CASES, ids=named)
 async def test_a_story(bench: Bench, jq: Jq, client: Client, case: Any, carrier: str) -> None:
     for name, hook in case["hooks"].items():
         write_hook(bench.directory / "hooks" / name, hook, CARRIERS[carrier])

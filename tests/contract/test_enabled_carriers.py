@@ -29,7 +29,7 @@ CASES = json.loads((HERE / "enabled.json").read_text())
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"].replace(" ", "-"))
 async def test_a_script(tmp_path: Path, records: list[str], case: Any, carrier: str) -> None:
     script = tmp_path / "enabled"
-    install("enabled_actor.py", script)
+    install(HERE / "enabled_actor.py", script)
     script.with_name("enabled.script.json").write_text(json.dumps(case["does"]))
     large = {"long": "x" * case["values"]} if "values" in case else {}
     values = {"global": {}, "m": {"x": 12345678901, **large}}

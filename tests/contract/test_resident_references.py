@@ -1,13 +1,15 @@
 """The smallest resident hooks in several languages (carriers/references), as docs/hook-protocol.md shows them: each
-answers --config, runs one-shot and stays, by the same file.
+answers --config, runs one-shot and stays, by the same file. The cases of all carriers (carriers/runs.json) run on each,
+with what actor.py does (carriers/bodies) in place of the paragraph that counts.
 
 Level: pure."""
 
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,15 +19,19 @@ from hookrunner.model.bindings import Hook, HookConfig
 from hookrunner.model.contexts import Context, ContextType, Entry
 from hookrunner.model.operations import MetricAction, MetricOperation
 from hookrunner.model.resources import ObjectKey
-from hookrunner.process.child import Command, Patience
+from hookrunner.process.child import Command
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
-from hookrunner.settings import HooksSettings
+from tests.contract.test_carriers import CARRIERS, CASES, HERE, World, children, named, play, processes, records
 from tests.controlplane.build import find_go
 
-REFERENCES = Path(__file__).parent / "carriers" / "references"
+__all__ = ["children", "processes", "records"]
+
+REFERENCES, BODIES = HERE / "references", HERE / "bodies"
 PAGE = (Path(__file__).parents[2] / "docs" / "hook-protocol.md").read_text()
 NAMES = ("count.sh", "count.py", "count.go", *["count.js"] * bool(shutil.which("node")))
+BODY = re.compile(r"^(work\(\)|def answer|const answer|func answer)(.+\n)+", re.MULTILINE)
+"""The paragraph that counts."""
 STARTUP = Context("onStartup", ContextType.STARTUP)
 BINDING = Context("pods", ContextType.SYNCHRONIZATION, source=0)
 HUGE = [Entry(ObjectKey("ns", "Pod", "a"), b'{"kind":"Pod","data":"%b"}' % (b"x" * 1000), None)] * 2000
@@ -36,26 +42,28 @@ def executable(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory:
     source = REFERENCES / request.param
     if source.suffix != ".go":
         return Path(shutil.copy(source, tmp_path))
-    built = tmp_path_factory.getbasetemp() / "count"
-    if not built.exists():
-        subprocess.run([find_go(), "build", "-o", built, source], check=True, env=os.environ)
-    return built
+    return built(tmp_path_factory.getbasetemp() / "count", source)
 
 
-@pytest.fixture
-async def children() -> AsyncIterator[Children]:
-    children = Children(Patience())
-    yield children
-    await children.interpreters.stop()
+@pytest.fixture(params=NAMES)
+def actor(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source, body = REFERENCES / request.param, BODIES / request.param
+    program = tmp_path / f"actor{source.suffix}"
+    is_go = source.suffix == ".go"
+    text, count = BODY.subn("" if is_go else lambda _: body.read_text(), source.read_text())
+    assert count == 1
+    program.write_text(text)
+    program.chmod(0o755)
+    if not is_go:
+        return program
+    return built(tmp_path_factory.getbasetemp() / "actor", program, Path(shutil.copy(body, tmp_path / "body.go")))
 
 
-@pytest.fixture
-async def processes(tmp_path: Path, children: Children) -> AsyncIterator[HookProcesses]:
-    settings = HooksSettings(directory=tmp_path, tmp_dir=tmp_path / "tmp", environ=dict(os.environ))
-    processes = HookProcesses(settings, children)
-    yield processes
-    await processes.close()
-    assert len(children) == 0
+def built(program: Path, *sources: Path) -> Path:
+    """A program of Go, built once."""
+    if not program.exists():
+        subprocess.run([find_go(), "build", "-o", program, *sources], check=True, env=os.environ)
+    return program
 
 
 def counted(number: int) -> tuple[MetricOperation, ...]:
@@ -77,6 +85,16 @@ async def test_a_reference_answers_its_configuration_one_shot_and_as_it_stays(
             assert result.answer.metrics == counted(len(contexts))
     ((_, state),) = processes.residents()
     assert (state.processes, state.restarts) == (1, {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=named)
+async def test_a_reference_carries_a_run(
+    tmp_path: Path, processes: HookProcesses, children: Children, records: list[str], case: Any, actor: Path
+) -> None:
+    """It knows no cancel."""
+    case = {**case, **case.get("without_cancel", {})}
+    await play(World(actor, tmp_path, processes, case, CARRIERS["lines"]), children, records)
 
 
 @pytest.mark.parametrize("name", NAMES)

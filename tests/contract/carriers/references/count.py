@@ -6,8 +6,8 @@ import os
 import sys
 
 
-def answer(contexts):
-    return {"metrics": [{"name": "contexts", "add": len(contexts)}]}
+def answer(run):
+    return {"metrics": [{"name": "contexts", "add": len(run["contexts"])}]}
 
 
 if sys.argv[1:] == ["--config"]:
@@ -17,7 +17,7 @@ elif sys.argv[1:] == ["--resident"]:
         if "hello" in message:
             os.write(4, b'{"hello": {"version": 1}}\n')
         elif run := message.get("run"):
-            os.write(4, json.dumps({"answer": {"id": run["id"], **answer(run["contexts"])}}).encode() + b"\n")
+            os.write(4, json.dumps({"answer": {**answer(run), "id": run["id"]}}).encode() + b"\n")
 else:
     with open(os.environ["BINDING_CONTEXT_PATH"]) as contexts, open(os.environ["METRICS_PATH"], "w") as metrics:
-        metrics.writelines(json.dumps(metric) + "\n" for metric in answer(json.load(contexts))["metrics"])
+        metrics.writelines(json.dumps(metric) + "\n" for metric in answer({"contexts": json.load(contexts)})["metrics"])

@@ -1,10 +1,20 @@
 #!/usr/bin/env bash
-answer='{metrics: [{name: "contexts", add: (.contexts | length)}]}'
+
+work() { answer=$(jq -c '{metrics: [{name: "contexts", add: (.contexts | length)}]}' <<<"$run"); }
+
 case ${1:-} in
 --config) echo '{"configVersion": "v1", "onStartup": 1, "settings": {"resident": true}}' ;;
 --resident)
-  jq -c --unbuffered "if .hello then {hello: {version: 1}}
-                      elif .run then {answer: (.run | {id} + $answer)} else empty end" <&3 >&4
+  while IFS= read -r line <&3; do
+    case $line in
+    '{"hello":'*) echo '{"hello": {"version": 1}}' >&4 ;;
+    '{"run":'*)
+      run=$(jq -c .run <<<"$line")
+      work
+      jq -cs '{answer: (.[0] + {id: .[1].id})}' <<<"$answer $run" >&4
+      ;;
+    esac
+  done
   ;;
-*) jq -c "{contexts: .} | $answer.metrics[]" "$BINDING_CONTEXT_PATH" > "$METRICS_PATH" ;;
+*) run=$(jq -c '{contexts: .}' "$BINDING_CONTEXT_PATH") && work && jq -c '.metrics[]' <<<"$answer" >"$METRICS_PATH" ;;
 esac
