@@ -14,6 +14,8 @@ import hookrunner.sdk
 from hookrunner import provider
 from hookrunner.sdk import lines
 
+STANDARD = "json, re, typing"
+"""All of the standard library that takes time to import and that the SDK needs."""
 PACKAGE = Path(hookrunner.sdk.__file__).parent
 SHIM = Path(hookrunner.__file__).parent / "on_python_path"
 FOR_AUTHORS = [*PACKAGE.glob("*.py"), PACKAGE.parent / "provider.py", *SHIM.rglob("*.py")]
@@ -46,16 +48,20 @@ def test_what_few_hooks_need_is_not_imported() -> None:
 
 
 @pytest.mark.slow
-def test_it_is_imported_in_less_time_than_asyncio() -> None:
-    """Which takes 40 to 60 ms where the SDK takes 15 to 20; a busy machine is slow in both."""
-    tries = [(seconds_to_import("hookrunner.sdk"), seconds_to_import("asyncio")) for _ in range(7)]
-    assert min(own for own, _ in tries) < min(other for _, other in tries)
+def test_it_is_imported_in_little_more_than_what_it_needs_and_in_less_than_half_of_asyncio() -> None:
+    """25 ms are 0.45 of asyncio where that takes 55. The least CPU time of some tries, each beside the others: a busy
+    machine is slow in all. Measured were 1.1 to 1.25 and 0.32 to 0.34 (docs/benchmarks.md)."""
+    modules = ("hookrunner.sdk", STANDARD, "asyncio")
+    tries = [[seconds_to_import(module) for module in modules] for _ in range(9)]
+    own, standard, asyncio = (min(seconds) for seconds in zip(*tries, strict=True))
+    assert own < 1.5 * standard
+    assert own < 0.45 * asyncio
 
 
-def seconds_to_import(module: str) -> float:
+def seconds_to_import(modules: str) -> float:
     """Of the processor, in a Python of its own."""
     report = "print(time.process_time() - began, file=sys.stderr)"
-    return float(python("-c", f"import sys, time; began = time.process_time(); import {module}; {report}"))
+    return float(python("-c", f"import sys, time; began = time.process_time(); import {modules}; {report}"))
 
 
 def test_what_the_sdk_shares_with_providers_is_one_text() -> None:
