@@ -147,7 +147,7 @@ def test_a_bad_crontab_is_refused_with_its_field_and_what_is_allowed(crontab: st
     assert [name for name in names if name not in str(refused.value)] == []
 
 
-@pytest.mark.parametrize("prefix", ["TZ", "CRON_TZ"])
+@each("prefix", ["TZ", "CRON_TZ"])
 def test_a_zone_in_the_text_wins_over_the_one_given(prefix: str) -> None:
     assert cron.parse(f"{prefix}=Asia/Tokyo 0 9 * * *", UTC) == cron.parse("0 9 * * *", ZoneInfo("Asia/Tokyo"))
 

@@ -25,6 +25,7 @@ from hookrunner.values import config_sections
 from hookrunner.values.section_store import SectionStore
 from hookrunner.web.debug import Parameters, log_level
 from tests.fakes.gates import FakeGate
+from tests.tables import each
 
 
 def test_a_startup_run_is_labelled_by_what_it_is() -> None:
@@ -87,7 +88,7 @@ def test_seconds_are_counted_with_their_fractions() -> None:
     assert b'task_wait_in_queue_seconds_total{binding="b",hook="h",queue="q"} 1.5' in metrics.exposition()
 
 
-@pytest.mark.parametrize(
+@each(
     "binding",
     [
         "{kind: Pod, namespace: {labelSelector: {matchExpressions: [{key: a, operator: In, values: []}]}}}",

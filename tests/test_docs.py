@@ -7,16 +7,15 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 from hookrunner.settings import options
 from tests.reference_pages import DOCS, PAGES
+from tests.tables import each
 
 ROOT = DOCS.parent
 README = (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize(("name", "page"), PAGES.items())
+@each(("name", "page"), PAGES.items())
 def test_generated_pages_are_fresh(name: str, page: Callable[[], str]) -> None:
     assert (DOCS / name).read_text() == page(), "run: python -m tests.reference_pages"
 
@@ -27,7 +26,7 @@ def test_every_flag_and_variable_has_its_row() -> None:
     assert [name for option in options() for name in option.variables if f"`{name}`" not in page] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("page", "language", "file"),
     [("README.md", "python", "docs/hello/greet.py"), ("docs/quickstart.md", "sh", "hooks/pod-security.sh")],
 )
@@ -52,9 +51,7 @@ def test_the_readmes_first_screens_have_the_two_commands() -> None:
     assert "pip install '.[test]' && pytest" in (ROOT / ".ci" / "run").read_text()
 
 
-@pytest.mark.parametrize(
-    "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")], ids=lambda p: p.name
-)
+@each("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")], ids=lambda p: p.name)
 def test_links_between_documents_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
@@ -67,7 +64,7 @@ def test_objects_for_kubectl_do_not_begin_with_a_brace() -> None:
     assert [str(page) for page in pages if begins.search(page.read_text())] == []
 
 
-@pytest.mark.parametrize("script", ["fresh", "run", "renew", "release"])
+@each("script", ["fresh", "run", "renew", "release"])
 def test_the_ci_scripts_are_readable_by_bash(script: str) -> None:
     subprocess.run(["bash", "-n", ROOT / ".ci" / script], check=True)
 
@@ -76,7 +73,7 @@ INSIDE = ("how-it-works.md", "where-to-look.md", "webhooks-inside.md", "fragile.
 """Pages for contributors. They name files of hookrunner by their path below it, others by that below the checkout."""
 
 
-@pytest.mark.parametrize("name", INSIDE)
+@each("name", INSIDE)
 def test_pages_for_contributors_name_files_that_exist(name: str) -> None:
     paths = re.findall(r"`((?:[\w.-]+/)+(?:[\w.-]+)?|[\w-]+\.py)`", (DOCS / name).read_text())
     names = {file.name for package in ("hookrunner", "kubesandbox", "kubetypes", "tests") for file in _python(package)}

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from hookrunner import log
+from tests.tables import each
 from tests.test_layout import CODE, ROOT
 
 CALL = re.compile(r"((\w+\.)?_(\w+_)?log|log\.get\(.*\))\.(trace|debug|info|warn|warning|error|fatal|exception|log)$")
@@ -86,7 +87,7 @@ def test_a_logger_is_the_path_of_its_file(trees: dict[str, ast.Module]) -> None:
     assert log.get("hookrunner.hooks.catalog").name == "hooks.catalog"
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "wrong"),
     [
         ("_log.info('done', error=error)", 0),

@@ -6,8 +6,9 @@ Level: pure."""
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
+
+from tests.tables import each
 
 ADDONS = Path(__file__).parents[1] / "addons"
 INSTALLED = {
@@ -69,7 +70,7 @@ DaemonSet kube-system node-local-dns k8s-app=node-local-dns
 live object: selectors of workloads, roles of bindings, and that a Service is headless."""
 
 
-@pytest.mark.parametrize("addon", INSTALLED)
+@each("addon", INSTALLED)
 def test_addon_has_each_object_of_the_former_module_and_can_take_it_over(addon: str) -> None:
     expected = yaml.safe_load_all((ADDONS / addon / "tests" / "default.out.yaml").read_text())
     assert set(INSTALLED[addon].splitlines()) - {describe(obj) for obj in expected} == set()

@@ -92,7 +92,7 @@ ha ADDON_OPERATOR_HA
 """.splitlines()
 
 
-@pytest.mark.parametrize("row", [*SHELL_OPERATOR, *ADDON_OPERATOR])
+@each("row", [*SHELL_OPERATOR, *ADDON_OPERATOR])
 def test_every_flag_and_variable_of_a_predecessor_is_known(row: str) -> None:
     flag, variable = row.split()
     assert variable in {option.flag: option.variables for option in options()}[flag]
@@ -115,7 +115,7 @@ def test_flag_beats_our_variable_beats_the_predecessors_beats_the_default(
     assert load(flags, OURS, environ).web.port == port
 
 
-@pytest.mark.parametrize(
+@each(
     ("compat", "port", "prefix", "tmp_dir", "run"),
     [
         (Compat.SHELL, 9115, "shell_operator_", "/tmp/shell-operator", "/var/run/shell-operator"),

@@ -50,7 +50,7 @@ def test_several_directories_have_colons_between_them() -> None:
     assert modules({"modules-dir": "/a::/b:"}).directories == (Path("/a"), Path("/b"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("environ", "program", "directory"),
     [
         ({"MODULES_DIR": "/doc"}, OURS, "/doc"),

@@ -1,7 +1,5 @@
 """Tables of what a value may be, and the words for what it is not. Level: pure."""
 
-import pytest
-
 from hookrunner.shapes import (
     FLAG,
     INTEGER,
@@ -91,7 +89,7 @@ def test_values_of_a_map_of_texts_are_texts() -> None:
     assert problems({"app": 5}, TEXTS)[0].startswith("x.app must be of type string")
 
 
-@pytest.mark.parametrize(("word", "near"), [("executehookonevent", "executeHookOnEvent"), ("kinds", "kind")])
+@each(("word", "near"), [("executehookonevent", "executeHookOnEvent"), ("kinds", "kind")])
 def test_suggestions_overlook_case(word: str, near: str) -> None:
     assert suggestion(word, ["kind", "executeHookOnEvent"]) == f"; did you mean '{near}'?"
     assert suggestion("zzzzz", ["kind"]) == ""

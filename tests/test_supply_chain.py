@@ -107,7 +107,7 @@ def test_every_stage_of_the_image_begins_with_what_a_build_can_pin_by_digest() -
     assert ("--build-arg PYTHON_IMAGE=" in page, "--build-arg KUBECTL_IMAGE=" in page) == (True, True)
 
 
-@pytest.mark.parametrize(("script", "count"), [("run", 6), ("release", 7), ("renew", 1)])
+@each(("script", "count"), [("run", 6), ("release", 7), ("renew", 1)])
 def test_ci_gets_nothing_from_an_index_without_a_hash(script: str, count: int) -> None:
     text = "".join(line for line in (ROOT / ".ci" / script).read_text().splitlines(True) if "echo" not in line)
     commands = re.findall(r"^.*\bpip\"? (?:--python \S+ )?(?:install|download)\b.*$", text, re.MULTILINE)

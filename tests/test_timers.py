@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kubetypes.timers import pause, timeout_at
 from tests.fakes.clocks import awkward, run_watched
+from tests.tables import each
 
 AGES = st.floats(0, 1e7)
 """Seconds that a clock shows: four months. Later asyncio itself stops a virtual clock, since adding the resolution to
@@ -27,7 +28,7 @@ def test_a_wait_for_any_moment_ends(start: float, seconds: float) -> None:
     run_watched(sleep(seconds), start)
 
 
-@pytest.mark.parametrize("seconds", [5.0, 0.2, 1.1])
+@each("seconds", [5.0, 0.2, 1.1])
 def test_a_wait_ends_where_the_timer_is_early(seconds: float) -> None:
     run_watched(sleep(seconds), awkward(seconds))
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -289,7 +288,7 @@ def test_healthy_is_current_is_ready_is_without_errors(
     assert {"Reconciling", "Stalled"} - shown.keys()
 
 
-@pytest.mark.parametrize("phase", AddonPhase)
+@each("phase", AddonPhase)
 def test_every_phase_has_its_reasons(phase: AddonPhase) -> None:
     assert REASONS[phase]
 

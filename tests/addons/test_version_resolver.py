@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from hookrunner.addons import version_resolver
 from hookrunner.addons.version_resolver import (
     ResolvedVersion,
@@ -153,7 +151,7 @@ def test_a_version_outside_of_the_tested_range_is_untested() -> None:
     )
 
 
-@pytest.mark.parametrize("reason", PackageError.__init__.__annotations__["reason"].__args__)
+@each("reason", PackageError.__init__.__annotations__["reason"].__args__)
 def test_every_reason_of_a_package_error_has_its_phase(reason: Any) -> None:
     assert version_resolver.package_obstacle(PackageError(reason, "text")).progress
 

@@ -37,13 +37,13 @@ def test_issued_certificate_passes_a_strict_verifier() -> None:
     assert chain[-1] == certificate(new.trust)
 
 
-@pytest.mark.parametrize("host", LOCALHOST)
+@each("host", LOCALHOST)
 def test_a_handshake_is_made_by_name_and_by_address(host: str) -> None:
     new = issue(LOCALHOST, time.time())
     assert shaken(new, new.trust, host) == "TLSv1.3"
 
 
-@pytest.mark.parametrize("host", ["example.com", "127.0.0.2", "x.localhost"])
+@each("host", ["example.com", "127.0.0.2", "x.localhost"])
 def test_a_handshake_for_another_name_is_refused(host: str) -> None:
     new = issue(LOCALHOST, time.time())
     with pytest.raises(ssl.SSLCertVerificationError):

@@ -41,7 +41,7 @@ def test_material_does_not_show_its_key() -> None:
     assert "PRIVATE" not in repr(material())
 
 
-@pytest.mark.parametrize("spec", [CertificateSpec(), CertificateSpec(rsa=True)], ids=["ECDSA", "RSA"])
+@each("spec", [CertificateSpec(), CertificateSpec(rsa=True)], ids=["ECDSA", "RSA"])
 def test_keys_of_both_kinds_are_accepted(spec: CertificateSpec) -> None:
     assert b"PRIVATE KEY" in material(spec).key
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.charts.renderer import RenderProcess, worker_environment
+from tests.tables import each
 
 ORDINARY = {"PATH": "/bin", "HOME": "/home/me", "LC_ALL": "C", "PYTHONPATH": "/lib", "GOGC": "50"}
 POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
@@ -29,7 +30,7 @@ def test_a_pod_finds_its_cluster_without_credentials_of_its_environment() -> Non
     assert worker_environment(ORDINARY | POD | LOGIN | OTHERS, lookup=True) == ORDINARY | POD
 
 
-@pytest.mark.parametrize("named", [{"KUBECONFIG": "/mine"}, {}])
+@each("named", [{"KUBECONFIG": "/mine"}, {}])
 def test_kubeconfig_brings_the_variables_of_its_login_programs(named: dict[str, str]) -> None:
     assert worker_environment(ORDINARY | LOGIN | OTHERS | named, lookup=True) == ORDINARY | LOGIN | named
 

@@ -25,6 +25,7 @@ from hookrunner.settings import cloud_options
 from tests import launcher
 from tests.cloud.shipped_module import cleaning_objects
 from tests.fakes.command_line import Command, Endpoint
+from tests.tables import each
 
 KUBECONFIG = {
     "clusters": [{"name": "none", "cluster": {"server": "http://127.0.0.1:9"}}],
@@ -34,7 +35,7 @@ KUBECONFIG = {
 """Of a cluster that does not answer: port 9 discards."""
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "flags"),
     [
         (["--leader-elect=false", "--kubeconfig", "a"], {"leader-elect": "false", "kube-config": "a"}),
@@ -94,7 +95,7 @@ def test_clean_refuses_a_wrong_command_line(words: str, reason: str, command: Co
     assert (ended.code, reason in ended.err) == (2, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("has_services", "with_routes", "said"),
     [
         (False, False, "there is nothing to delete"),

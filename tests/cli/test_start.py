@@ -13,9 +13,10 @@ from hookrunner.settings import load, options
 from tests import launcher
 from tests.controlplane.certs import make_server_certificate
 from tests.fakes.command_line import Command
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "flags"),
     [
         ([], {}),
@@ -39,7 +40,7 @@ def test_every_setting_is_a_flag() -> None:
     assert {f"--{option.flag}" for option in options()} <= flags
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "color", "type"),
     [
         ({}, None, "color"),

@@ -1,11 +1,10 @@
 """Where a running hookrunner is asked about a unit. Level: pure."""
 
-import pytest
-
 from hookrunner.cli.unit_targets import UnitTarget
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "path"),
     [
         (UnitTarget("global"), "/global/values.yaml?explain=true"),

@@ -12,9 +12,10 @@ import pytest
 from hookrunner.errors import BadHookConfig
 from hookrunner.hooks.config.hook_config import parse
 from tests.contract.golden import Case, cases, plain
+from tests.tables import each
 
 
-@pytest.mark.parametrize("case", cases("configs.golden"), ids=lambda case: case.name)
+@each("case", cases("configs.golden"), ids=lambda case: case.name)
 def test_config_answer_is_parsed_or_refused(case: Case) -> None:
     if case.refused:
         with pytest.raises(BadHookConfig) as error:

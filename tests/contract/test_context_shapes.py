@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from hookrunner.model.bindings import Change
 from hookrunner.model.contexts import (
     Context,
@@ -16,6 +14,7 @@ from hookrunner.model.contexts import (
     render_v0,
 )
 from hookrunner.model.resources import ObjectKey
+from tests.tables import each
 
 KEY = ObjectKey("default", "Pod", "a")
 OBJECT, FILTERED = b'{"kind":"Pod","metadata":{"name":"a"}}', b'{"ready":true}'
@@ -31,7 +30,7 @@ BOTH = '{"object": {"kind": "Pod", "metadata": {"name": "a"}}, "filterResult": {
 PODS, NONE = Include("pods", 0), Include("none", 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("context", "text"),
     [
         (Context("onStartup", ContextType.STARTUP), '{"binding": "onStartup"}'),
@@ -130,7 +129,7 @@ def test_contexts_of_a_run_are_one_array_in_order() -> None:
     assert [element["binding"] for element in json.loads(b"".join(render(contexts, {})))] == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("context", "text"),
     [
         (Context("onStartup", ContextType.STARTUP), '{"binding": "onStartup"}'),

@@ -7,9 +7,10 @@ import pytest
 from hookrunner.errors import BadOutput
 from hookrunner.hooks.patches import parse
 from tests.contract.golden import Case, cases, plain
+from tests.tables import each
 
 
-@pytest.mark.parametrize("case", cases("patches.golden"), ids=lambda case: case.name)
+@each("case", cases("patches.golden"), ids=lambda case: case.name)
 def test_patch_file_is_parsed_or_refused(case: Case) -> None:
     if case.refused:
         with pytest.raises(BadOutput) as error:

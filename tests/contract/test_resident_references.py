@@ -24,6 +24,7 @@ from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog
 from tests.contract.test_carriers import CARRIERS, CASES, HERE, World, children, named, play, processes, records
 from tests.controlplane.build import find_go
+from tests.tables import each
 
 __all__ = ["children", "processes", "records"]
 
@@ -97,7 +98,7 @@ async def test_a_reference_carries_a_run(
     await play(World(actor, tmp_path, processes, case, CARRIERS["lines"]), children, records)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_reference_is_short_and_stands_on_the_page(name: str) -> None:
     text = (REFERENCES / name).read_text()
     assert f"\n{text}```\n" in PAGE

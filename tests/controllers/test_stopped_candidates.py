@@ -12,6 +12,7 @@ import pytest
 from hookrunner.controllers.leader_election import LeaderElector
 from hookrunner.errors import Unreachable
 from tests.controllers.lease_server import LeaseServer, Trouble, lock
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime(noop_cycles=2)
 
@@ -35,7 +36,7 @@ async def stop_candidate(server: LeaseServer, seconds: float, trouble: Trouble =
     return elector
 
 
-@pytest.mark.parametrize("seconds", [0.3, 0.5], ids=["before its request arrives", "before the answer"])
+@each("seconds", [0.3, 0.5], ids=["before its request arrives", "before the answer"])
 async def test_a_lease_that_was_just_taken_is_given_back(seconds: float) -> None:
     server = LeaseServer()
     await stop_candidate(server, seconds)  # nothing to read after 0.2 s; the POST arrives after 0.4 s

@@ -3,14 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from hookrunner.engine import dispatch
 from hookrunner.model.bindings import BindingType, Change, Hook, HookConfig, HookSettings, Kubernetes, Schedule
 from hookrunner.model.contexts import ContextType, Include
 from hookrunner.model.events import BindingId, ObjectChanged, Ticked
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import HookRun, Task
+from tests.tables import each
 
 PODS = Kubernetes("pods", "Pod", queue="q1", allow_failure=True)
 MINUTE = Schedule("every-min", "* * * * *")
@@ -63,7 +62,7 @@ def test_a_grouped_change_becomes_a_group_context() -> None:
     assert (context.type, context.group, context.includes) == (ContextType.GROUP, "g", (Include("pods", 0),))
 
 
-@pytest.mark.parametrize(
+@each(
     ("binding", "queue", "contexts"),
     [
         (PODS, "main", 1),
@@ -130,7 +129,7 @@ def test_a_grouped_synchronization_becomes_a_group_context() -> None:
     assert context.includes == (Include("pods", 0),)
 
 
-@pytest.mark.parametrize(
+@each(
     ("config", "merges"),
     [
         (HookConfig("v1", kubernetes=(PODS,)), True),

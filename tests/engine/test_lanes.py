@@ -17,6 +17,7 @@ from hookrunner.model.resources import ObjectKey
 from hookrunner.model.tasks import Done, Failed, HookRun, Order, Task
 from tests.fakes.cost import QUADRATIC, growth
 from tests.fakes.gates import FakeGate
+from tests.tables import each
 
 
 class Bench:
@@ -113,7 +114,7 @@ def test_bindings_run_side_by_side() -> None:
 GROUP = HookRun("h", "g", BindingType.KUBERNETES, "q", (Context("g", ContextType.GROUP, group="g"),), group="g")
 
 
-@pytest.mark.parametrize("whole", [synchronization(), GROUP], ids=["synchronization", "group"])
+@each("whole", [synchronization(), GROUP], ids=["synchronization", "group"])
 def test_what_is_about_no_single_object_has_the_queue_to_itself(whole: HookRun) -> None:
     bench = Bench(concurrency=5, order_by="object")
     bench.add(event("a"), whole, event("b"))
@@ -132,7 +133,7 @@ def test_runs_of_objects_at_the_start_are_side_by_side_and_become_one_with_their
     assert bench.begin() == ["c=3"]
 
 
-@pytest.mark.parametrize("order_by", ["binding", "namespace"])
+@each("order_by", ["binding", "namespace"])
 def test_where_lanes_are_no_objects_each_of_the_start_has_a_run_of_its_own(order_by: str) -> None:
     bench = Bench(order_by=order_by, compact_at=2)
     bench.add(*map(first_run, "abc"), event("d"), event("e"), event("f"))
@@ -141,7 +142,7 @@ def test_where_lanes_are_no_objects_each_of_the_start_has_a_run_of_its_own(order
         bench.end(about)
 
 
-@pytest.mark.parametrize("outcome", [Done(), Done(again_after=600)], ids=["done", "again"])
+@each("outcome", [Done(), Done(again_after=600)], ids=["done", "again"])
 def test_objects_that_wait_cost_each_the_same_however_many_there_are(outcome: Done) -> None:
     def run_all(count: int) -> None:
         bench = Bench(concurrency=20, order_by="object")
@@ -314,7 +315,7 @@ def test_of_a_repetition_about_several_objects_those_without_an_event_stay() -> 
     assert (len(bench.queue), bench.queue._repetitions) == (0, {})
 
 
-@pytest.mark.parametrize("outcome", [Done(again_after=600), Failed("no")], ids=["runs again", "failed"])
+@each("outcome", [Done(again_after=600), Failed("no")], ids=["runs again", "failed"])
 def test_a_group_that_waits_for_its_time_keeps_no_lane_waiting(outcome: Done | Failed) -> None:
     bench = Bench(concurrency=5, order_by="object")
     bench.add(GROUP)

@@ -342,7 +342,7 @@ async def test_a_closed_queue_gives_out_nothing() -> None:
     assert await bench.queue.dequeue() is None
 
 
-@pytest.mark.parametrize("outcome", [Failed("boom"), Failed("boom", park=True), Postponed(0.2)])
+@each("outcome", [Failed("boom"), Failed("boom", park=True), Postponed(0.2)])
 def test_a_task_that_waits_is_taken_where_the_timer_is_early(outcome: Failed | Postponed) -> None:
     run_watched(taken_again(outcome), awkward(0.2 if isinstance(outcome, Postponed) else 5.0))
 

@@ -17,6 +17,7 @@ from hookrunner.model.bindings import BindingType, QueueRules
 from hookrunner.model.contexts import Context, ContextType
 from hookrunner.model.tasks import Done, HookRun, Order, Outcome, Task, UnitTask
 from tests.fakes.gates import FakeGate
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 
@@ -46,7 +47,7 @@ def schedule(hook: str) -> HookRun:
     return HookRun(hook, "b", BindingType.SCHEDULE, "main", (Context("b", ContextType.SCHEDULE),))
 
 
-@pytest.mark.parametrize(("seconds", "waited"), [(3.0, 3.0), (3600.0, 25.0)], ids=["ends in time", "takes longer"])
+@each(("seconds", "waited"), [(3.0, 3.0), (3600.0, 25.0)], ids=["ends in time", "takes longer"])
 async def test_a_running_hook_is_waited_for_until_it_ends_or_its_grace(seconds: float, waited: float) -> None:
     now = asyncio.get_running_loop().time
     async with running(seconds) as queues:

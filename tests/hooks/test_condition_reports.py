@@ -53,7 +53,7 @@ def test_what_is_no_json_is_refused_with_the_document() -> None:
         condition_reports.parse(b'{"type":"A","status":"True"}\ntype: A')
 
 
-@pytest.mark.parametrize("kind", sorted(OWN_CONDITIONS))
+@each("kind", sorted(OWN_CONDITIONS))
 def test_a_hook_cannot_say_that_its_instance_is_ready(kind: str) -> None:
     with pytest.raises(BadOutput, match=f"type cannot be {kind}, which hookrunner itself reports"):
         parse({"type": kind, "status": "True"})

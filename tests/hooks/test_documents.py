@@ -48,7 +48,7 @@ def test_a_stream_of_json_may_have_any_layout(text: bytes, found: list[JSON]) ->
     assert every(text) == (found, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "found"),
     [
         (b"a: y\n---\nb: on\n", [{"a": "y"}, {"b": "on"}]),

@@ -36,7 +36,7 @@ def test_create_operations_take_their_coordinates_from_the_object(verb: str) -> 
     assert operation == ObjectOperation(Verb(verb), "ConfigMap", "a", "v1", "ns", body=CONFIG_MAP)
 
 
-@pytest.mark.parametrize("verb", ["Delete", "DeleteInBackground", "DeleteNonCascading"])
+@each("verb", ["Delete", "DeleteInBackground", "DeleteNonCascading"])
 def test_delete_operations_name_their_object(verb: str) -> None:
     assert parse_one(operation=verb, apiVersion="v1", **TARGET) == ObjectOperation(Verb(verb), "Pod", "a", "v1", "ns")
 
@@ -55,7 +55,7 @@ def test_precondition_that_says_nothing_is_refused(value: Any) -> None:
         assert f"{key} must be a text that is not empty" in error_of(operation="Delete", **TARGET, **{key: value})
 
 
-@pytest.mark.parametrize(
+@each(
     ("verb", "key", "body"),
     [
         ("MergePatch", "mergePatch", {"spec": {"a": None}}),
@@ -134,7 +134,7 @@ def test_an_object_may_have_any_metadata() -> None:
     assert parse_one(operation="Create", object=labelled).body == labelled
 
 
-@pytest.mark.parametrize("text", ["", "\n", "# nothing\n"])
+@each("text", ["", "\n", "# nothing\n"])
 def test_an_empty_file_asks_for_nothing(text: str) -> None:
     assert parse(text.encode()) == ()
 
@@ -209,11 +209,11 @@ def test_the_error_of_a_long_document_is_short() -> None:
     assert text.endswith("key7 and 992 more")
 
 
-@pytest.mark.parametrize("text", ["5", '"Delete"', "text"])
+@each("text", ["5", '"Delete"', "text"])
 def test_a_document_must_be_an_object(text: str) -> None:
     assert "must be of type object" in refusal(text)
 
 
-@pytest.mark.parametrize("text", ["[]", "- operation: Delete"])
+@each("text", ["[]", "- operation: Delete"])
 def test_a_list_has_an_error_of_its_own_because_it_is_a_common_mistake(text: str) -> None:
     assert "write the documents one after another, without brackets and commas" in refusal(text)

@@ -20,6 +20,7 @@ from hookrunner.model.operations import Answer, MetricAction, MetricOperation, V
 from hookrunner.model.resources import ObjectKey
 from hookrunner.model.reviews import Verdict
 from kubetypes.json_values import JSON
+from tests.tables import each
 
 POD = ObjectKey("ns", "Pod", "a")
 EVENT = Context(
@@ -133,7 +134,7 @@ def test_keys_of_the_schema_are_the_keys_that_are_read() -> None:
     Draft202012Validator(answer).validate(FULL)
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "words"),
     [
         ({"operations": {}}, "operations"),
@@ -153,7 +154,7 @@ def test_an_answer_that_cannot_be_read_names_the_key_and_does_not_fit_the_schema
     assert "operations" in document or list(Draft202012Validator(schema("answer")).iter_errors(document))
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "message", "verbs"),
     [
         ({"message": "no quota"}, "sub/hook.sh FAILED: no quota", []),

@@ -52,7 +52,7 @@ def test_no_text_gets_through(text: str) -> None:
     assert HIDDEN not in message
 
 
-@pytest.mark.parametrize(
+@each(
     ("program", "message"),
     [
         ('.a = "hunter2" b', "syntax error, unexpected IDENT, expecting end of file at <top-level>, line 0, column 16"),

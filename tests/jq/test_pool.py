@@ -12,6 +12,7 @@ import pytest
 from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.pool import CHUNK_BYTES, CHUNK_OBJECTS, Pool
 from tests.fakes.cluster import settle, until
+from tests.tables import each
 
 MEMORY = 256 << 20
 PATIENCE = 60.0
@@ -135,7 +136,7 @@ async def test_a_cancelled_request_does_not_answer_the_next_one() -> None:
     await pool.close()
 
 
-@pytest.mark.parametrize(
+@each(
     "texts",
     [
         [b"%d" % number for number in range(2 * CHUNK_OBJECTS + 1)],

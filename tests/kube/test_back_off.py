@@ -40,7 +40,7 @@ async def test_without_an_outage_pauses_are_kept() -> None:
     assert now() == pytest.approx(7, abs=0.01)
 
 
-@pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
+@each("status", [401, 403, 429, 500, 503])
 async def test_answers_of_a_starting_server_end_no_outage_and_hasten_the_next_probe(status: int) -> None:
     outage = Outage()
     outage.note_failure()
@@ -53,7 +53,7 @@ async def test_answers_of_a_starting_server_end_no_outage_and_hasten_the_next_pr
     assert now() - before <= 0.2
 
 
-@pytest.mark.parametrize("status", [200, 404, 410])
+@each("status", [200, 404, 410])
 async def test_a_useful_answer_ends_an_outage(status: int) -> None:
     outage = Outage()
     outage.note_failure()

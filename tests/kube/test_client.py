@@ -34,6 +34,7 @@ from tests.controlplane.processes import free_port
 from tests.fakes.objects import config_map
 from tests.flows.waiting import until
 from tests.kube.server import ApiServer, api_server
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -251,7 +252,7 @@ async def test_requests_are_counted_without_names(api: ApiServer, client: Client
     assert 'url="/api/v1/namespaces/{namespace}/configmaps/{name}"' in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "expected"),
     [
         ("/api/v1/pods", "/api/v1/pods"),

@@ -16,6 +16,7 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
 from hookrunner.settings import KubeSettings
 from kubetypes.openapi.unknown_fields import fields_beside
+from tests.tables import each
 
 WIDGET = (
     '{"components": {"schemas": {"odd": 5, "list": {"x-kubernetes-group-version-kind": 5}, "w": {"properties":'
@@ -48,9 +49,7 @@ async def test_references_of_the_document_are_followed() -> None:
     assert await fields(WIDGET) == ("size",)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"components": {"schemas": []}}', WIDGET.replace("schemas/s", "schemas/none")]
-)
+@each("text", ["", "{", "[]", "{}", '{"components": {"schemas": []}}', WIDGET.replace("schemas/s", "schemas/none")])
 async def test_document_of_any_other_shape_tells_nothing(text: str) -> None:
     assert await fields(text) == ()
 

@@ -1,7 +1,5 @@
 """A refusal for a missing right names the rule that grants it. Level: pure."""
 
-import pytest
-
 from hookrunner.errors import ApiError, api_error
 from hookrunner.kube.refusals import explain_rights, lacks_rights, name_missing_rule
 from tests.tables import each
@@ -64,7 +62,7 @@ def test_what_a_role_grants_is_not_replaced_by_the_verbs_on_roles() -> None:
     assert explain_rights(error, "keep clusterroles of a release", "{rule}") is error
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         'pods "a" is forbidden: exceeded quota: pods, used: 1, limited: 1',

@@ -1,7 +1,5 @@
 """Values are removed from the API server's refusals. Level: pure."""
 
-import pytest
-
 from hookrunner.errors import api_error
 from hookrunner.kube.refusals import is_storage_new, without_values
 from kubetypes.json_values import JSON
@@ -56,7 +54,7 @@ def test_the_value_of_a_field_is_left_out(message: str, kept: str) -> None:
     assert without_values(message, None) == kept
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "kept"),
     [
         ('admission webhook "w" denied the request: "hunter2" is too short', '"***" is too short'),

@@ -81,7 +81,7 @@ def test_refusal_without_a_user_says_who_we_are() -> None:
     )
 
 
-@pytest.mark.parametrize("message", ['pods "a" is forbidden: exceeded quota', 'User "me" cannot list resource "pods"'])
+@each("message", ['pods "a" is forbidden: exceeded quota', 'User "me" cannot list resource "pods"'])
 def test_clear_refusals_stay_unchanged(message: str) -> None:
     error = refused(403, message, "Forbidden")
     assert refusals.explain_credentials(error, connection("token")) is error

@@ -87,7 +87,7 @@ class Contested(Server):
         return b"{}"
 
 
-@pytest.mark.parametrize(("conflicts", "is_patched"), [(0, True), (4, True), (5, False)])
+@each(("conflicts", "is_patched"), [(0, True), (4, True), (5, False)])
 async def test_metadata_is_patched_as_it_is_now_at_most_five_times(conflicts: int, is_patched: bool) -> None:
     server = Contested(*(pod(resourceVersion=str(number)) for number in range(10)))
     server.conflicts = conflicts
@@ -190,7 +190,7 @@ async def test_answer_is_parsed_only_if_asked_for() -> None:
 
 
 @pytest.mark.looptime
-@pytest.mark.parametrize("end", [NotFound(404, "NotFound", ""), pod("u2")], ids=["gone", "another"])
+@each("end", [NotFound(404, "NotFound", ""), pod("u2")], ids=["gone", "another"])
 async def test_deletion_is_over_when_the_object_is_gone_or_another(end: Any) -> None:
     server = Server(pod(), pod(), end)
     assert await writes.wait_for_deletion(server.client, POD, "u1", within=20.0) == ""

@@ -3,10 +3,9 @@
 from copy import deepcopy
 from typing import Any
 
-import pytest
-
 from kubetypes.openapi.custom_kinds import custom_kinds
 from kubetypes.openapi.unknown_fields import unknown_fields
+from tests.tables import each
 
 FREE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 SPEC: dict[str, Any] = {
@@ -70,7 +69,7 @@ def test_versions_without_a_schema_and_kinds_that_keep_all_fields_are_not_known(
     assert unknown_of({"repicas": 1}, widget_crd(preserveUnknownFields=True)) == {}
 
 
-@pytest.mark.parametrize(
+@each(
     "spec",
     [
         5,

@@ -1,7 +1,5 @@
 """Who has sent a request, by its headers. Level: pure."""
 
-import pytest
-
 from kubetypes.foreign_pages import objection
 from tests.tables import each
 
@@ -37,6 +35,6 @@ def test_an_origin_is_this_machine_or_the_host_itself(origin: str, host: str, re
     assert objection({"Origin": origin}, host, OURS) == (f"to pages of {origin!r}" if refused else "")
 
 
-@pytest.mark.parametrize(("site", "refused"), [("cross-site", True), ("same-origin", False), ("none", False)])
+@each(("site", "refused"), [("cross-site", True), ("same-origin", False), ("none", False)])
 def test_a_browser_says_that_another_site_asks(site: str, refused: bool) -> None:
     assert bool(objection({"Sec-Fetch-Site": site}, "localhost")) is refused

@@ -20,7 +20,7 @@ def test_written_json_is_compact_and_holds_no_more_memory_than_its_length() -> N
     assert taken < 1.2 * sum(map(len, texts))
 
 
-@pytest.mark.parametrize(
+@each(
     ("opening", "closing", "levels"),
     [("[", "]", 1), ('{"a":', "}", 1), ('{"a":[', "]}", 2), ('[{"]":', "}]", 2), ('{"[":[', "]}", 2)],
 )

@@ -93,7 +93,7 @@ def test_a_condition_decides(expressions: list[str], outcome: str | None) -> Non
         assert outcome[1:] in found
 
 
-@pytest.mark.parametrize("expression", WRONG)
+@each("expression", WRONG)
 def test_an_expression_that_cannot_be_used_is_recognised(expression: str) -> None:
     with pytest.raises(WrongExpression):
         failing(named([expression]), request())

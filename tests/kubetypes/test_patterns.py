@@ -70,7 +70,7 @@ def test_patterns_that_go_refuses_are_reported_in_its_words(pattern: str, what: 
     assert str(error.value) == f"error parsing regexp: {what}: `{part}`"
 
 
-@pytest.mark.parametrize("pattern", [r"\pL{1000}", r"(\pL{0,500}){2}"])
+@each("pattern", [r"\pL{1000}", r"(\pL{0,500}){2}"])
 def test_a_pattern_that_takes_much_memory_is_distinguished_from_a_wrong_one(pattern: str) -> None:
     with pytest.raises(NotDoneHere, match="use smaller repetitions"):
         compiled(pattern)

@@ -82,7 +82,7 @@ def test_terms_are_read_as_they_were_written(term: Term) -> None:
     assert field_terms(str(term)) == (term,)
 
 
-@pytest.mark.parametrize("text", ["a", "a=b=c", r"a=\x"])
+@each("text", ["a", "a=b=c", r"a=\x"])
 def test_what_is_no_field_selector_is_refused(text: str) -> None:
     with pytest.raises(WrongSelector):
         field_terms(text)

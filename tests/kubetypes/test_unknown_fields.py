@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from kubetypes.openapi.documents import kind_schema
 from kubetypes.openapi.schemas import Schema
 from kubetypes.openapi.unknown_fields import fields_beside, unknown_fields
+from tests.tables import each
 
 DEPLOYMENT = {
     "apiVersion": "apps/v1",
@@ -22,7 +21,7 @@ def test_each_field_that_the_kind_does_not_have_is_named_with_those_that_exist()
     assert "replicas" in found[".spec.repicas"].known
 
 
-@pytest.mark.parametrize("obj", [{}, {"apiVersion": "x.io/v1", "kind": "Deployment", "spec": {"a": 1}}])
+@each("obj", [{}, {"apiVersion": "x.io/v1", "kind": "Deployment", "spec": {"a": 1}}])
 def test_nothing_is_known_of_other_kinds(obj: dict[str, object]) -> None:
     assert [*unknown_fields(obj)] == []
 
@@ -32,7 +31,7 @@ def test_keys_of_maps_are_never_unknown() -> None:
     assert [*unknown_fields(obj)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "known"),
     [
         (".spec.repicas", "replicas"),
@@ -46,8 +45,6 @@ def test_fields_beside_an_unknown_one(path: str, known: str) -> None:
     assert fields_beside(kind_schema("x.io/v1", "Deployment"), path) == ()
 
 
-@pytest.mark.parametrize(
-    "raw", [{"properties": []}, {"properties": {"a": 1}}, {"$ref": "x"}, {"properties": {"a": {"items": 5}}}]
-)
+@each("raw", [{"properties": []}, {"properties": {"a": 1}}, {"$ref": "x"}, {"properties": {"a": {"items": 5}}}])
 def test_nothing_is_known_beside_a_field_of_a_malformed_schema(raw: Any) -> None:
     assert fields_beside(Schema(raw), ".a[0].b") == ()

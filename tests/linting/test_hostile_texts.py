@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from hookrunner.linting.hostile_texts import Rendered, alone, texts_for
 from kubetypes.json_values import JSON
 from tests.tables import each
@@ -40,7 +38,7 @@ def test_nothing_is_tried_where_no_hostile_text_or_no_word_is_taken(accepts: obj
     assert texts_for(7, accepts) is None  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     "carry",
     [str, lambda text: f"a\n  {text.replace(chr(10), chr(10) + '  ')}\n", lambda text: json.dumps({"a": [text]})],
 )

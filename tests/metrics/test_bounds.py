@@ -44,7 +44,7 @@ def test_samples_of_all_metrics_have_a_common_bound() -> None:
     assert "--hook-metrics-samples allows (4)" in refused[0]
 
 
-@pytest.mark.parametrize("rest", [{"group": "g"}, {}])
+@each("rest", [{"group": "g"}, {}])
 def test_expired_series_make_room(rest: dict[str, Any]) -> None:
     metrics = HookMetrics(SampleBounds(metric=3, all=4))
     for _ in range(3):

@@ -190,7 +190,7 @@ def test_histograms_of_modules_have_the_documented_buckets() -> None:
     assert " ".join(bounds) == " ".join(["0 0.001 0.002 0.005 0.01 0.02 0.05 0.1 0.2 0.5 1 2 5 10 +Inf"] * 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("family", "labels"),
     [
         ("hook_run", ("h", "b", "q")),
@@ -249,7 +249,7 @@ def test_live_ticks_grow_every_ten_seconds(uptime: float, value: int) -> None:
     assert ticks(uptime) == value
 
 
-@pytest.mark.parametrize("prefix", ["my-app_", "9_", "ä"])
+@each("prefix", ["my-app_", "9_", "ä"])
 def test_invalid_prefix_refuses_the_start(prefix: str) -> None:
     with pytest.raises(StartRefused, match="choose another prefix"):
         Metrics(prefix)

@@ -2,15 +2,14 @@
 
 import pickle
 
-import pytest
-
 from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.reviews import VersionGroup, merged
+from tests.tables import each
 
 OBJECTS = [{"a": 1}, {}, {"b": [1, 2], "text": "}, {"}]
 
 
-@pytest.mark.parametrize("count", range(4))
+@each("count", range(4))
 def test_objects_come_out_as_they_went_in(count: int) -> None:
     objects = JsonObjects.of(OBJECTS[:count])
     assert (len(objects), objects.values()) == (count, OBJECTS[:count])

@@ -23,6 +23,7 @@ from hookrunner.model.releases import Head, WriteNotes
 from hookrunner.model.unit_state import ModuleState
 from tests.convergence.site import module
 from tests.examples import several
+from tests.tables import each
 
 DELETE_HOOKS = BindingType.BEFORE_DELETE_HELM, BindingType.AFTER_DELETE_HELM
 ROOMS = "convergence", "modules"
@@ -263,7 +264,7 @@ def test_a_field_cannot_be_assigned() -> None:
         state.error = "no"
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@each("room", ROOMS)
 def test_nothing_is_set_on_an_object_after_it_was_built(room: str) -> None:
     files = Path(hookrunner.__file__).parent.joinpath(room).rglob("*.py")
     assert [line for file in sorted(files) for line in _foreign_assignments(file)] == []

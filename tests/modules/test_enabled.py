@@ -4,8 +4,6 @@ Level: pure."""
 
 from pathlib import Path
 
-import pytest
-
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.modules.enabled import CONFIG, DYNAMIC, REQUIRES, STATIC, Facts, flagged, uncertain, unmet
 from hookrunner.modules.shelf import StaticFlag
@@ -65,19 +63,19 @@ def test_the_reason_says_where_the_flag_stands_and_silence_says_what_to_do() -> 
     assert 'set myAddonEnabled: "true"' in flagged(A, EXTENDERS, Facts()).reason
 
 
-@pytest.mark.parametrize("key", [KEY, "global"])
+@each("key", [KEY, "global"])
 def test_a_module_that_is_on_with_invalid_values_is_undecided(key: str) -> None:
     decision = uncertain(A, Decision(ON, CONFIG), Facts(invalid={key: "replicas: must be a number"}))
     assert decision == Decision(UNDECIDED, "", "replicas: must be a number")
 
 
-@pytest.mark.parametrize("by", [DYNAMIC, CONFIG])
+@each("by", [DYNAMIC, CONFIG])
 def test_a_broken_module_can_be_turned_off(by: str) -> None:
     broken = module("my-addon", problem="no schema")
     assert uncertain(broken, Decision(OFF, by), Facts(invalid={"global": "bad", KEY: "bad"})) is None
 
 
-@pytest.mark.parametrize("by", [STATIC, ""])
+@each("by", [STATIC, ""])
 def test_files_that_cannot_be_read_do_not_turn_a_module_off(by: str) -> None:
     broken = module("my-addon", problem="no schema")
     assert uncertain(broken, Decision(OFF, by), Facts()) == Decision(UNDECIDED, "", "no schema")

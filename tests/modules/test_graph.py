@@ -3,11 +3,10 @@
 import re
 from collections.abc import Callable
 
-import pytest
-
 from hookrunner.model.modules import Choice, Decision, Traits
 from hookrunner.modules.graph import Graph, dot, mermaid, text
 from tests.modules.conftest import module, requiring
+from tests.tables import each
 
 MODULES = (
     module("storage", 10, Traits(gate=True)),
@@ -75,7 +74,7 @@ def test_dot_draws_the_same() -> None:
     assert re.findall(r'label="([^"]*)"', drawn)[:3] == ["weight 10", "dns", "storage"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("draw", "drawn"),
     [
         (text, "WEIGHT  MODULE  WAITS FOR\n"),

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from hookrunner.modules.retired_modules import advise, find_successor
+from tests.tables import each
 
 CHARTS = {
     "CoreDNS": {
@@ -36,12 +35,12 @@ CHARTS = {
 SAME = {"apiVersion": "v2", "type": "application", "version": "1.0.0"}
 
 
-@pytest.mark.parametrize("kind", CHARTS)
+@each("kind", CHARTS)
 def test_each_chart_that_shipped_leads_to_its_addon(kind: str) -> None:
     assert find_successor({**SAME, **CHARTS[kind]}) == kind
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         {"name": "dns"},

@@ -1,11 +1,10 @@
 """The first line of an executable. Level: pure."""
 
-import pytest
-
 from hookrunner.process.hashbang import parse
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("head", "words"),
     [
         (b"#!/bin/sh\nx", ("/bin/sh",)),
@@ -21,6 +20,6 @@ def test_a_line_is_read_as_linux_does(head: bytes, words: tuple[str, ...]) -> No
     assert (line.words, line.ends_in_return) == (words, words[-1].endswith("\r"))
 
 
-@pytest.mark.parametrize("head", [b"", b"#", b" #!/bin/sh\n", b"\x7fELF"])
+@each("head", [b"", b"#", b" #!/bin/sh\n", b"\x7fELF"])
 def test_any_other_beginning_is_none(head: bytes) -> None:
     assert parse(head) is None

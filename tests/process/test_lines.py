@@ -5,6 +5,7 @@ import json
 import pytest
 
 from hookrunner.process.output import LINE_CAP, Lines, LogRecord, Records
+from tests.tables import each
 
 
 def records(*lines: str, multiline: bool = False) -> list[LogRecord]:
@@ -48,7 +49,7 @@ def test_json_object_becomes_a_proxied_record() -> None:
     assert records('{"foo":"baz"}') == [LogRecord("info", "hook result", {"hook_foo": "baz", "proxyJsonLog": True})]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "level", "message", "fields"),
     [
         ('{"level":"error","msg":"m","time":"x","a":1}', "error", "m", {"hook_a": 1}),
@@ -62,9 +63,7 @@ def test_level_and_message_are_the_hooks_own(line: str, level: str, message: str
     assert records(line) == [LogRecord(level, message, fields | {"proxyJsonLog": True})]
 
 
-@pytest.mark.parametrize(
-    "line", ["[1]", "1", '"a"', "null", "{not json", "{'a': 1}", '{"a": 1} x', '{"a":' * 300 + "1" + "}" * 300]
-)
+@each("line", ["[1]", "1", '"a"', "null", "{not json", "{'a': 1}", '{"a": 1} x', '{"a":' * 300 + "1" + "}" * 300])
 def test_what_is_no_json_object_is_logged_as_it_is(line: str) -> None:
     assert messages(line) == [line]
 
@@ -79,7 +78,7 @@ def test_long_text_and_long_objects_are_truncated() -> None:
 PRETTY = ["{", '  "level": "error",', '  "msg": "}{\\"",', '  "a": {', '    "b": []', "  }", "}"]
 
 
-@pytest.mark.parametrize("multiline", [False, True])
+@each("multiline", [False, True])
 def test_pretty_printed_object_is_put_together(multiline: bool) -> None:
     before, whole, after = records("before", *PRETTY, "after", multiline=multiline)
     assert (before.message, after.message) == ("before", "after")

@@ -19,6 +19,7 @@ from hookrunner import log
 from hookrunner.process.child import Command, Patience
 from hookrunner.process.children import Children
 from hookrunner.process.output import HookLog, KeptOutput, OutputStream
+from tests.tables import each
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ async def test_lines_carry_the_context_of_their_run(written: Path, tmp_path: Pat
     assert all((record["hook"], record["queue"]) == ("hook.sh", "main") for record in records(written))
 
 
-@pytest.mark.parametrize("size", [1, 3, 100])
+@each("size", [1, 3, 100])
 def test_a_stream_within_the_limit_is_kept_whole(size: int) -> None:
     kept, text = KeptOutput(200), bytes(range(100))
     for start in range(0, len(text), size):
@@ -98,7 +99,7 @@ def test_a_stream_within_the_limit_is_kept_whole(size: int) -> None:
     assert kept.bytes() == text
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000])
+@each("size", [1, 7, 1000])
 def test_a_longer_stream_keeps_its_start_and_end(size: int) -> None:
     kept, text = KeptOutput(10), b"start" + b"." * 990 + b"enden"
     for start in range(0, len(text), size):

@@ -10,6 +10,7 @@ import pytest
 from hookrunner.errors import BadPatch
 from hookrunner.process.pure_calls import CallLimits, CallLost, SizeBounds, call_by_size, call_within
 from tests.flows.waiting import until
+from tests.tables import each
 
 
 def refuse(place: str) -> None:
@@ -35,12 +36,12 @@ async def test_result_comes_from_another_process() -> None:
     assert await call_within(CallLimits(), sorted, [3, 1, 2], reverse=True) == [3, 2, 1]
 
 
-@pytest.mark.parametrize(("work", "is_here"), [(10, True), (11, False)])
+@each(("work", "is_here"), [(10, True), (11, False)])
 async def test_only_large_work_is_done_in_another_process(work: int, is_here: bool) -> None:
     assert (await call_by_size(work, SizeBounds(10), os.getpid) == os.getpid()) is is_here
 
 
-@pytest.mark.parametrize(("work", "is_main"), [(10, True), (11, False)])
+@each(("work", "is_main"), [(10, True), (11, False)])
 async def test_work_of_middle_size_is_done_in_a_thread(work: int, is_main: bool) -> None:
     bounds = SizeBounds(10, in_thread=11)
     assert (await call_by_size(work, bounds, threading.get_ident) == threading.get_ident()) is is_main

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from hookrunner.model.bindings import Admission, ConversionBinding
 from hookrunner.model.reviews import unit_of
 from hookrunner.registration.desired import DesiredRegistrations, Target, desired_registrations
@@ -36,7 +34,7 @@ def test_an_entry_has_every_field() -> None:
     }
 
 
-@pytest.mark.parametrize(("said", "found"), [("", "Never"), ("IfNeeded", "IfNeeded")])
+@each(("said", "found"), [("", "Never"), ("IfNeeded", "IfNeeded")])
 def test_only_mutating_entries_may_be_invoked_again(said: str, found: str) -> None:
     (entry,) = desired_of(a_hook("h", mutating=(Admission("a.b.c", reinvocation_policy=said),))).mutating
     assert entry["reinvocationPolicy"] == found
@@ -65,7 +63,7 @@ def test_entries_come_in_the_order_of_hooks_whatever_the_order_of_finding() -> N
     assert desired_of(*hooks) == desired_of(*reversed(hooks))
 
 
-@pytest.mark.parametrize("names", [("a.b.c", "a.b.c"), ("a.b-c", "a-b.c")])
+@each("names", [("a.b.c", "a.b.c"), ("a.b-c", "a-b.c")])
 def test_last_of_two_hooks_with_one_path_counts_and_the_clash_is_reported(names: tuple[str, str]) -> None:
     hooks = [a_hook(hook, validating=(Admission(name),)) for hook, name in zip(("1", "2"), names, strict=True)]
     found = desired_of(*hooks)

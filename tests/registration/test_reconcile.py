@@ -9,8 +9,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from hookrunner.model.bindings import Admission, ConversionBinding
 from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.reconcile import (
@@ -126,9 +124,7 @@ def test_own_entries_are_removed_only_if_all_hooks_are_known(entry: JSON, stays:
     assert names(written(validating("a.b.c", incomplete=incomplete), existing)) == [*kept, "a.b.c"]
 
 
-@pytest.mark.parametrize(
-    ("sure", "left"), [(set(), ["m.a.b.c", "d.e.f"]), ({"m"}, ["d.e.f"]), ({"", "o"}, ["m.a.b.c"])]
-)
+@each(("sure", "left"), [(set(), ["m.a.b.c", "d.e.f"]), ({"m"}, ["d.e.f"]), ({"", "o"}, ["m.a.b.c"])])
 def test_certain_entries_are_removed_and_doubtful_ones_stay(sure: set[str], left: list[str]) -> None:
     """By whose hook it was asked for: a module's, or one of none."""
     hooks = [a_hook("m/h", "m", validating=(Admission("a.b.c"),)), a_hook("n", validating=(Admission("d.e.f"),))]
@@ -164,7 +160,7 @@ def definition_converted_by(**conversion: JSON) -> JSON:
     return {"metadata": metadata, "spec": {"group": "example.com", "conversion": conversion}}
 
 
-@pytest.mark.parametrize(
+@each(
     "before",
     [
         {},
@@ -191,7 +187,7 @@ def clear(place: JSON) -> None:
     place.clear()
 
 
-@pytest.mark.parametrize("edit", [lambda obj: obj["spec"].pop("conversion"), lambda obj: clear(obj["spec"])])
+@each("edit", [lambda obj: obj["spec"].pop("conversion"), lambda obj: clear(obj["spec"])])
 def test_a_definition_without_a_conversion_is_read(edit: Callable[[JSON], object]) -> None:
     bare = definition_converted_by()
     edit(bare)

@@ -2,8 +2,6 @@
 
 import base64
 
-import pytest
-
 from hookrunner.registration.webhook_objects import TrustedCertificates, certificates
 from tests.tables import each
 
@@ -50,7 +48,7 @@ def test_bundle_has_present_certificates_unless_it_is_exact(present: str, exact:
     assert found(TrustedCertificates((b"AAAA", b"BBBB"), exact).bundle(present)) == wanted
 
 
-@pytest.mark.parametrize("exact", [True, False])
+@each("exact", [True, False])
 def test_order_and_form_of_a_bundle_do_not_matter(exact: bool) -> None:
     present = bundle("BBBB", "AAAA")
     assert TrustedCertificates((b"AAAA", b"BBBB"), exact).bundle(present) == present

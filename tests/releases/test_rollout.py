@@ -1,9 +1,8 @@
 """The objects of revisions, from their manifests. Level: pure."""
 
-import pytest
-
 from hookrunner.releases.records.record import ReleaseRecord
 from hookrunner.releases.rollout import by_id
+from tests.tables import each
 
 
 def revision(number: int, value: str) -> ReleaseRecord:
@@ -11,7 +10,7 @@ def revision(number: int, value: str) -> ReleaseRecord:
     return ReleaseRecord({"name": "r", "namespace": "default", "version": number, "manifest": manifest})
 
 
-@pytest.mark.parametrize("length", [1, 100_000])
+@each("length", [1, 100_000])
 async def test_objects_come_from_the_last_revision_that_has_them(length: int) -> None:
     found = await by_id([revision(1, "x" * length), revision(2, "z" * length)])
     [(one, obj)] = found.items()

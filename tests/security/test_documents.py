@@ -22,6 +22,7 @@ from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
 from tests.flows.waiting import until
 from tests.security.parsers import PARSERS
+from tests.tables import each
 
 SECRET = "hunter2"
 YAML = [name for name, parser in PARSERS.items() if "yaml" in parser.languages]
@@ -80,7 +81,7 @@ def test_no_yaml_reader_accepts_more_values_than_its_bound(name: str, attack: st
     assert SECRET not in _told(refused.value)
 
 
-@pytest.mark.parametrize(("name", "attack"), [*json_attacks()])
+@each(("name", "attack"), [*json_attacks()])
 def test_no_json_reader_accepts_more_values_than_its_bound(name: str, attack: str) -> None:
     text, reason = JSON_ATTACKS[attack]
     parser = PARSERS[name]
@@ -94,16 +95,14 @@ def _told(error: Exception) -> str:
     return str(getattr(error, "text", None) or error)
 
 
-@pytest.mark.parametrize(
-    "digits", ["9" * 1_000_000, "0x" + "f" * 1_000_000, "0." + "1" * 1_000_000, "1e" + "9" * 1_000_000]
-)
+@each("digits", ["9" * 1_000_000, "0x" + "f" * 1_000_000, "0." + "1" * 1_000_000, "1e" + "9" * 1_000_000])
 def test_a_number_of_a_million_digits_is_refused_and_not_computed(digits: str) -> None:
     with pytest.raises(BadDocument, match=f"line 1: a number of more than {DIGITS:,} characters; quote it"):
         list(documents(f"a: {digits}".encode(), YAML_1_1))
     assert list(documents(f"a: '{digits}'".encode(), YAML_1_1)) == [{"a": digits}]
 
 
-@pytest.mark.parametrize("digits", ["9" * 1_000_000, "1e" + "9" * 1_000_000])
+@each("digits", ["9" * 1_000_000, "1e" + "9" * 1_000_000])
 def test_a_number_that_json_cannot_hold_is_refused(digits: str) -> None:
     with pytest.raises(ValueError, match="number is infinity"):
         json_values.loads(digits)

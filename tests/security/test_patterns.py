@@ -103,7 +103,7 @@ REPEATED = (
 )
 
 
-@pytest.mark.parametrize("read", MESSAGES.values(), ids=MESSAGES)
+@each("read", MESSAGES.values(), ids=MESSAGES)
 @each("part", REPEATED)
 def test_messages_that_quote_a_users_text_are_matched_in_linear_time(read: Callable[[str], object], part: str) -> None:
     with computing_at_most(60):

@@ -12,6 +12,7 @@ from tests.flows.operator import whole_lines
 from tests.flows.scripts import HOLD, hook
 from tests.flows.waiting import until
 from tests.security.attacked import ALLOW, VALIDATING, admission, attacked
+from tests.tables import each
 from tests.web.connecting import connected, head
 from tests.web.reviewing import ScriptedReviewer, Setup, conversion, served
 
@@ -41,7 +42,7 @@ async def test_reviews_of_many_small_values_stay_below_the_documented_memory(tmp
         assert [status for status, _ in await asyncio.gather(*waiting)] == [200] * len(waiting)
 
 
-@pytest.mark.parametrize("path", ["/hooks/stranger", "/strangers.example.com", "/stranger"])
+@each("path", ["/hooks/stranger", "/strangers.example.com", "/stranger"])
 async def test_bodies_for_unknown_paths_are_not_read(path: str) -> None:
     reviewer = ScriptedReviewer()
     reviewer.undeclared = {"stranger", "strangers.example.com"}

@@ -14,6 +14,7 @@ import pytest
 from hookrunner.errors import BadCrontab
 from hookrunner.model.events import Ticked
 from hookrunner.sources.schedule import Schedules, WallClock
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 
@@ -138,7 +139,7 @@ async def test_a_clock_set_forward_is_noticed_within_a_minute() -> None:
     assert asyncio.get_running_loop().time() <= 60
 
 
-@pytest.mark.parametrize("back", [1, 59, 61, 1800])
+@each("back", [1, 59, 61, 1800])
 async def test_a_clock_set_back_fires_no_minute_again(back: float) -> None:
     clock = SetClock()
     schedules = Schedules(clock)
@@ -194,7 +195,7 @@ async def test_a_cancelled_reader_loses_no_tick() -> None:
     assert await due_times(schedules, 1) == [60]
 
 
-@pytest.mark.parametrize(("crontab", "zone"), [("61 * * * *", ""), ("* * * * *", "Mars/Olympus")])
+@each(("crontab", "zone"), [("61 * * * *", ""), ("* * * * *", "Mars/Olympus")])
 async def test_unreadable_crontab_is_not_armed(crontab: str, zone: str) -> None:
     schedules = Schedules(SetClock())
     with pytest.raises(BadCrontab):

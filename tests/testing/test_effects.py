@@ -14,6 +14,7 @@ from hookrunner.testing.effects import compute_effects
 from hookrunner.testing.results import Effects
 from tests.fakes.cluster import namespace
 from tests.fakes.objects import config_map, definition, with_uid
+from tests.tables import each
 
 A, B = with_uid(config_map("a", x="1")), config_map("b", x="2")
 MOUSE = {"apiVersion": "zoo.io/v1", "kind": "Mouse", "metadata": {"name": "m", "namespace": "z"}, "spec": {"tail": 1}}
@@ -183,7 +184,7 @@ async def test_generated_names_are_reproducible(tools: Bench) -> None:
     assert found.changes[0][1] == found.objects[0]
 
 
-@pytest.mark.parametrize("verb", Verb)
+@each("verb", Verb)
 def test_operation_that_is_shown_reads_as_the_same_operation(verb: Verb) -> None:
     body = {"object": config_map("a", color="red"), "mergePatch": {"data": {"color": "red"}}, "jqFilter": "."}
     document = {"operation": verb, "kind": "ConfigMap", "name": "a", "uid": "u-1", "resourceVersion": "7", **body}

@@ -3,7 +3,6 @@
 import textwrap
 from pathlib import Path
 
-import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,7 +80,7 @@ def test_flags_stand_beside_sections() -> None:
     assert not found.problems
 
 
-@pytest.mark.parametrize("text", ["", "null", "# nothing\n"])
+@each("text", ["", "null", "# nothing\n"])
 def test_nothing_is_a_global_section_but_no_module(text: str) -> None:
     found = config_sections.parse({"global": text, "foo": text})
     assert (found.sections, list(found.problems)) == ({"global": {}}, ["foo"])

@@ -112,7 +112,7 @@ def test_one_bad_section_stays_as_it_was_and_holds_nothing_back() -> None:
     assert (store.files("foo"), store.config("bar")) == (before, {"x": 2})
 
 
-@pytest.mark.parametrize("bad", [{"foo": "["}, {"foo": "x: 2", "fooEnabled": "yes"}])
+@each("bad", [{"foo": "["}, {"foo": "x: 2", "fooEnabled": "yes"}])
 def test_a_section_that_cannot_be_read_stays_as_it_was(bad: dict[str, str]) -> None:
     store = SectionStore({"foo": {}}, {})
     store.adopt(config(foo="x: 1"), None, set())

@@ -16,6 +16,7 @@ from hookrunner.web import tls
 from hookrunner.web.listen import on_port
 from hookrunner.web.review_limits import ReviewLimits
 from hookrunner.web.tls import listening
+from tests.tables import each
 from tests.web.connecting import WHOLE, connected, head
 from tests.web.reviewing import ScriptedReviewer, Setup, admission, served
 
@@ -38,7 +39,7 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-@pytest.mark.parametrize("sent", [b"P", b"POST /hooks/a HTTP/1.1\r\nHost: x\r\n", WHOLE[:-1]])
+@each("sent", [b"P", b"POST /hooks/a HTTP/1.1\r\nHost: x\r\n", WHOLE[:-1]])
 async def test_incomplete_request_is_cut(sent: bytes) -> None:
     reviewer = ScriptedReviewer()
     async with (
@@ -112,7 +113,7 @@ async def test_idle_connection_is_closed_eventually() -> None:
         assert await reader.read() == b""
 
 
-@pytest.mark.parametrize(("size", "count"), [(16_000_000, 1), (50_000, 300)], ids=["large", "many"])
+@each(("size", "count"), [(16_000_000, 1), (50_000, 300)], ids=["large", "many"])
 async def test_unread_answer_is_abandoned(size: int, count: int) -> None:
     reviewer = ScriptedReviewer(Verdict(False, "x" * size))
     async with served(reviewer, Setup(limits=HASTY)) as server, asyncio.timeout(PATIENCE):

@@ -15,6 +15,7 @@ from aiohttp import web
 from hookrunner import log
 from hookrunner.errors import StartRefused
 from hookrunner.web import listen
+from tests.tables import each
 
 
 def hello(text: str = "hello") -> web.Application:
@@ -48,7 +49,7 @@ def test_occupied_port_refuses_the_start_with_a_remedy() -> None:
             listen.on_port("127.0.0.1", port, "--listen-port")
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "words"),
     [("192.0.2.1", "this machine has no such address"), ("a..b", "choose another place with")],
 )

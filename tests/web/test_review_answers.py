@@ -4,7 +4,6 @@ import base64
 from typing import Any
 
 import orjson
-import pytest
 
 from hookrunner.errors import ReviewFailed
 from hookrunner.model.json_objects import JsonObjects
@@ -94,7 +93,7 @@ def test_failure_becomes_a_refusal_with_its_code() -> None:
     assert answer["response"] == {"uid": "u-1", "allowed": False, "status": {"code": 500, "message": "Hook failed"}}
 
 
-@pytest.mark.parametrize("objects", [(), ({"a": 1},), ({"a": 1}, {"b": [2]}, {})])
+@each("objects", [(), ({"a": 1},), ({"a": 1}, {"b": [2]}, {})])
 def test_converted_objects_keep_their_order(objects: tuple[dict[str, Any], ...]) -> None:
     assert converted(*objects) == {
         "apiVersion": "apiextensions.k8s.io/v1beta1",
@@ -115,9 +114,7 @@ def test_large_answer_comes_in_pieces() -> None:
     assert orjson.loads(b"".join(pieces))["response"]["convertedObjects"] == objects
 
 
-@pytest.mark.parametrize(
-    ("reason", "shown"), [("no way", "no way"), ("", "conversion to g/v2 failed without a message")]
-)
+@each(("reason", "shown"), [("no way", "no way"), ("", "conversion to g/v2 failed without a message")])
 def test_failed_conversion_states_its_reason(reason: str, shown: str) -> None:
     answer = orjson.loads(review_answers.unconverted(CONVERSION, reason))
     assert answer["response"] == {"uid": "u-2", "result": {"status": "Failure", "message": shown}}

@@ -68,7 +68,7 @@ async def test_webhooks_accept_post_only(path: str, method: str) -> None:
         assert (answer.status, answer.headers["Allow"]) == (405, "POST")
 
 
-@pytest.mark.parametrize(
+@each(
     ("kinds", "path", "body"),
     [(("conversion",), "/hooks/a", admission()), (("admission",), "/a.example.com", conversion())],
 )
@@ -77,7 +77,7 @@ async def test_port_for_one_kind_of_review_refuses_the_other(kinds: Any, path: s
         assert (await server.post(path, body))[0] == 404
 
 
-@pytest.mark.parametrize(("path", "body"), [("/hooks/a", admission()), ("/a.example.com", conversion())])
+@each(("path", "body"), [("/hooks/a", admission()), ("/a.example.com", conversion())])
 async def test_review_that_no_hook_answers_is_refused_with_its_reason(path: str, body: Any) -> None:
     reviewer = ScriptedReviewer()
     name = path.rpartition("/")[2]
@@ -225,7 +225,7 @@ async def test_failure_becomes_a_failed_call_under_policy_ignore() -> None:
         assert (answer.status, await answer.text(), "Retry-After" in answer.headers) == (500, "Hook failed\n", False)
 
 
-@pytest.mark.parametrize("ignorable", [False, True])
+@each("ignorable", [False, True])
 async def test_failed_conversion_is_always_reported_in_the_envelope(ignorable: bool) -> None:
     async with served(ScriptedReviewer(objects=failed("no way to v2", ignorable=ignorable))) as server:
         status, answer = await server.post("/a.example.com", conversion({}))
@@ -382,7 +382,7 @@ async def test_incomplete_request_occupies_no_review_slot() -> None:
         assert (await server.post("/hooks/a", admission()))[0] == 200
 
 
-@pytest.mark.parametrize("expect", [True, False])
+@each("expect", [True, False])
 async def test_bodies_over_the_memory_budget_are_answered_429(expect: bool) -> None:
     reviewer, large = ScriptedReviewer(), admission(object={"data": "x" * 60_000})
     reviewer.unpaused.clear()

@@ -161,7 +161,7 @@ def test_key_files_are_removed_at_once_without_memory_files(tmp_path: Path, monk
 # ── who is let in ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@each(
     ("version", "accepted"),
     [(ssl.TLSVersion.TLSv1_1, False), (ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_3, True)],
 )
@@ -177,9 +177,7 @@ async def test_tls_1_2_is_the_oldest(version: ssl.TLSVersion, accepted: bool) ->
                 assert accepted
 
 
-@pytest.mark.parametrize(
-    ("offered", "agreed"), [(["h2", "http/1.1"], "http/1.1"), (["http/1.1"], "http/1.1"), ([], None)]
-)
+@each(("offered", "agreed"), [(["h2", "http/1.1"], "http/1.1"), (["http/1.1"], "http/1.1"), ([], None)])
 async def test_client_that_offers_http_2_falls_back(offered: list[str], agreed: str | None) -> None:
     async with served(ScriptedReviewer()) as server:
         context = server.ca.client_context()

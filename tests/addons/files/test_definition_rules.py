@@ -13,6 +13,7 @@ from kubetypes import cel
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon as addon_value
 from tests.kubesandbox.structural.test_rules import TABLE
+from tests.tables import each
 
 EVEN = {"type": "integer", "x-kubernetes-validations": [{"rule": "self % 2 == 0", "message": "must be even"}]}
 
@@ -32,7 +33,7 @@ def test_each_rule_holds_where_the_sandbox_says_so() -> None:
     assert ours == [any(Rules(schema).problems(value, None)) for schema, value in cases]
 
 
-@pytest.mark.parametrize(
+@each(
     ("properties", "spec", "messages"),
     [
         ({"replicas": EVEN}, {"replicas": 3}, ["spec.replicas: must be even"]),
@@ -46,7 +47,7 @@ def test_message_names_the_place(properties: Any, spec: JSON, messages: list[str
     assert broken(of_spec(**properties), spec) == messages
 
 
-@pytest.mark.parametrize(
+@each(
     "rules",
     [
         5,

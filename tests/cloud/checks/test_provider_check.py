@@ -7,11 +7,10 @@ import re
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pytest
-
 from hookrunner.cloud.checks.probe import Printed, Probe
 from hookrunner.cloud.checks.provider_check import CheckOptions, RuleOutcome, RuleStatus, check_provider
 from tests.cloud.checks.sample_provider import MACHINES, PREFIX, SampleProvider, nodes_of
+from tests.tables import each
 
 SECRET = "correct-horse-battery-staple"
 
@@ -342,7 +341,7 @@ BROKEN: dict[str, tuple[SampleProvider, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("how", BROKEN)
+@each("how", BROKEN)
 async def test_each_mistake_is_found_by_its_own_message(how: str) -> None:
     provider, rule, message = BROKEN[how]
     found = wrong(await checked(provider))

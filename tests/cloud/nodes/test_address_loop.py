@@ -24,6 +24,7 @@ from hookrunner.model.events import WatchLost, WatchRestored
 from tests.cloud.node_samples import new_node, node
 from tests.cloud.nodes.node_world import NodeWorld
 from tests.cloud.upstream_policies import UPSTREAM_ADDRESSES
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 
@@ -129,7 +130,7 @@ async def test_address_that_is_not_the_kubelets_is_not_written(world: NodeWorld)
     assert world.api.calls == []
 
 
-@pytest.mark.parametrize("policy", [AddressPolicy(syncs_labels=True), replace(UPSTREAM_ADDRESSES, syncs_labels=True)])
+@each("policy", [AddressPolicy(syncs_labels=True), replace(UPSTREAM_ADDRESSES, syncs_labels=True)])
 async def test_metadata_that_could_not_be_read_changes_nothing(policy: AddressPolicy) -> None:
     world = NodeWorld(address_policy=policy)
     async with world.running(world.address_loop):

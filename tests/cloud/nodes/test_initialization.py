@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from hookrunner.cloud.answers import (
     CloudCapabilities,
     ErrorCode,
@@ -51,7 +49,7 @@ def error(code: ErrorCode, seconds: float = 0.0) -> ProviderError:
     return ProviderError(code, "no", seconds)
 
 
-@pytest.mark.parametrize("policy", [DEFAULT, UPSTREAM_INITIALIZATION], ids=["default", "upstream"])
+@each("policy", [DEFAULT, UPSTREAM_INITIALIZATION], ids=["default", "upstream"])
 def test_new_node_takes_over_its_machine_and_loses_the_taint(policy: InitializationPolicy) -> None:
     decision = decide(RUNS, policy=policy)
     assert decision == Initialize(METADATA)

@@ -18,6 +18,7 @@ from tests.cloud.nodes.node_world import NodeWorld
 from tests.cloud.upstream_policies import UPSTREAM_INITIALIZATION
 from tests.fakes.cluster import settle
 from tests.fakes.fake_api import FakeApi
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 
@@ -50,7 +51,7 @@ async def test_new_node_has_addresses_before_the_taint_goes(world: NodeWorld) ->
     assert len(world.cloud.calls) == 1
 
 
-@pytest.mark.parametrize("addresses", [1, 0], ids=["all is written", "addresses are refused"])
+@each("addresses", [1, 0], ids=["all is written", "addresses are refused"])
 async def test_upstream_takes_the_taint_first(addresses: int) -> None:
     """A pass over addresses writes those that were refused: the Node is initialised."""
     world = NodeWorld(init_policy=UPSTREAM_INITIALIZATION)

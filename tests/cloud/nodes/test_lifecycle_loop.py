@@ -18,6 +18,7 @@ from tests.cloud.node_samples import node
 from tests.cloud.nodes.node_world import NodeWorld
 from tests.cloud.upstream_policies import UPSTREAM_LIFECYCLE
 from tests.fakes.fake_api import FakeApi
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 
@@ -202,7 +203,7 @@ async def test_answer_about_its_predecessor_does_not_count_for_a_node(world: Nod
     assert world.left == "b"
 
 
-@pytest.mark.parametrize("change", ["ready", "made anew"])
+@each("change", ["ready", "made anew"])
 async def test_node_that_changes_while_another_is_deleted_stays(change: str) -> None:
     class SlowApi(FakeApi):
         async def send(self, call: ApiCall) -> bytes:

@@ -16,6 +16,7 @@ from hookrunner.cloud.nodes.pass_answers import Answers, pause_of
 from hookrunner.cloud.provider import verbs
 from tests.cloud.nodes.node_world import NodeWorld
 from tests.cloud.upstream_policies import UPSTREAM_ADDRESSES, UPSTREAM_LIFECYCLE
+from tests.tables import each
 
 EXPIRED = ProviderError(ErrorCode.UNAUTHENTICATED, "the token has expired")
 PENDING = ProviderError(ErrorCode.PENDING, "listing machines", 3.0)
@@ -39,7 +40,7 @@ def times(world: NodeWorld) -> Sequence[int]:
     return [round(at - began[0]) for at in began]
 
 
-@pytest.mark.parametrize(
+@each(
     ("answers", "pause"),
     [
         ({}, None),
@@ -57,7 +58,7 @@ def test_pass_is_repeated_when_the_provider_says_if_it_has_answered_about_none(
 
 
 @pytest.mark.looptime
-@pytest.mark.parametrize(("policy", "about"), [(LifecyclePolicy(), "b"), (AddressPolicy(), "a")])
+@each(("policy", "about"), [(LifecyclePolicy(), "b"), (AddressPolicy(), "a")])
 async def test_refused_credentials_are_one_event_and_tried_again_after_a_minute(
     policy: LifecyclePolicy | AddressPolicy, about: str
 ) -> None:
@@ -70,7 +71,7 @@ async def test_refused_credentials_are_one_event_and_tried_again_after_a_minute(
 
 
 @pytest.mark.looptime
-@pytest.mark.parametrize("policy", [UPSTREAM_LIFECYCLE, UPSTREAM_ADDRESSES])
+@each("policy", [UPSTREAM_LIFECYCLE, UPSTREAM_ADDRESSES])
 async def test_upstream_records_no_event_of_them(policy: LifecyclePolicy | AddressPolicy) -> None:
     async with machines(policy) as world:
         world.cloud.fail(verbs.INSTANCES, EXPIRED)
@@ -79,7 +80,7 @@ async def test_upstream_records_no_event_of_them(policy: LifecyclePolicy | Addre
 
 
 @pytest.mark.looptime
-@pytest.mark.parametrize("policy", [LifecyclePolicy(), AddressPolicy()])
+@each("policy", [LifecyclePolicy(), AddressPolicy()])
 async def test_answer_that_is_under_way_is_asked_for_after_exactly_its_time(
     policy: LifecyclePolicy | AddressPolicy,
 ) -> None:

@@ -19,6 +19,7 @@ from hookrunner.cloud.provider.wire_results import read_applied, read_ensured, r
 from hookrunner.cloud.services.ingress_rules import find_ingress_problem
 from hookrunner.printable import printable
 from kubetypes.json_values import JSON
+from tests.tables import each
 
 TOKEN = "s3cr3t-token-value"
 MASK = ProviderProgram(Path("/cloud"), {}, frozenset([TOKEN])).masked
@@ -55,7 +56,7 @@ def is_presentable(text: str) -> bool:
     return TOKEN not in text and TOKEN[:6] not in text and printable(text) == text and "\n" not in text
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@each("field", FIELDS)
 def test_no_text_of_a_machine_shows_a_token_or_a_code_and_none_of_these_is_written(field: str) -> None:
     for text in TEXTS:
         metadata, message = answer_about(FIELDS[field](text))
@@ -89,7 +90,7 @@ def test_errors_and_addresses_of_load_balancers_are_presentable() -> None:
         assert is_presentable(str(caught.value))
 
 
-@pytest.mark.parametrize("text", ["{}", "usage: {}", '{{"result":{{}}}} {}', '{}{{"result":{{}}}}', '{{"result": "{}'])
+@each("text", ["{}", "usage: {}", '{{"result":{{}}}} {}', '{}{{"result":{{}}}}', '{{"result": "{}'])
 def test_what_is_wrong_with_an_output_is_told_presentably(text: str) -> None:
     for hostile in TEXTS:
         problem = judge_answer(text.format(hostile).encode(), verbs.LB_GET, "r1", MASK)

@@ -18,6 +18,7 @@ from hookrunner.cloud.provider.instance_batches import InstanceBatches
 from hookrunner.cloud.provider.wire_answers import unavailable
 from hookrunner.cloud.provider.wire_requests import InstancesQuestion
 from tests.cloud.cloud_world import running
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 STATE = frozenset([Want.STATE])
@@ -237,7 +238,7 @@ class Clocked(Cloud):
         return {name: replace(answer, message=str(began)) for name, answer in answers.items()}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 async def test_random_histories_answer_every_question_afterwards_and_heal(seed: int) -> None:
     """No answer is of a call that began before its question; at most one Node is asked about beside a batch."""
     chance = random.Random(seed)

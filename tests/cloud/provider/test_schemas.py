@@ -4,7 +4,6 @@ Level: pure."""
 
 import json
 
-import pytest
 from jsonschema import Draft202012Validator
 
 from hookrunner.cloud.answers import CloudRoute, NodeAddress, ProviderError, Want
@@ -24,6 +23,7 @@ from hookrunner.cloud.provider.wire_results import (
 )
 from hookrunner.cloud.services.balancer_provider import LoadBalancerRequest
 from kubetypes.json_values import JSON
+from tests.tables import each
 
 ADDRESS = NodeAddress("InternalIP", "10.0.0.1")
 NODE = CloudNode("n1", "u", "sim://1", {"a": "b"}, {"c": "d"}, (), (ADDRESS,), (), 1e9, None, False, False, None)
@@ -38,7 +38,7 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("verb", verbs.VERBS, ids=str)
+@each("verb", verbs.VERBS, ids=str)
 def test_our_requests_are_as_their_schema_says(verb: AnyVerb) -> None:
     request = json.loads(
         CallRequest(verb.name, "r1", 60.0, "kubernetes", verb.params.document(QUESTIONS[verb.params])).text
@@ -133,7 +133,7 @@ ERRORS: list[tuple[JSON, bool]] = [
 ]
 
 
-@pytest.mark.parametrize("is_good", [True, False])
+@each("is_good", [True, False])
 def test_readers_and_schemas_agree_on_results(is_good: bool) -> None:
     differences = []
     for name, result in GOOD if is_good else BAD:
@@ -156,7 +156,7 @@ def test_each_schema_has_its_own_address() -> None:
     assert "https://hookrunner.io/schemas/cloud/v1/lb-get.answer.schema.json" in addresses
 
 
-@pytest.mark.parametrize("verb", verbs.VERBS, ids=str)
+@each("verb", verbs.VERBS, ids=str)
 def test_a_schema_is_whole_and_has_no_more_definitions_than_it_uses(verb: AnyVerb) -> None:
     for schema in (request_schema(verb), answer_schema(verb)):
         Draft202012Validator.check_schema(schema)

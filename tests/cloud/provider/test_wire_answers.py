@@ -13,6 +13,7 @@ from hookrunner.cloud.provider import verbs
 from hookrunner.cloud.provider.cloud_verb import AnyVerb
 from hookrunner.cloud.provider.wire_answers import read_answer, request_id_of, result_of
 from hookrunner.cloud.provider.wire_results import read_instances
+from tests.tables import each
 
 V = "cloud.hookrunner.io/v1"
 
@@ -23,14 +24,14 @@ def refused(text: str | bytes, verb: AnyVerb = verbs.INSTANCES) -> ProviderError
     return caught.value
 
 
-@pytest.mark.parametrize(
+@each(
     "text", ['{"result": {}}', ' \n{"result":{}}\n ', f'{{"apiVersion":"{V}","requestID":"r1","result":{{}},"more":1}}']
 )
 def test_good_answers(text: str) -> None:
     assert result_of(read_answer(text.encode()), verbs.INSTANCES, "r1") == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ("", "printed nothing"),
@@ -70,7 +71,7 @@ def test_abnormal_answers_are_unavailable(text: str | bytes, says: str) -> None:
         raise error
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "code", "after"),
     [
         ({"code": "Throttled"}, ErrorCode.THROTTLED, 30.0),
@@ -90,7 +91,7 @@ def test_errors_with_their_times(error: dict[str, object], code: ErrorCode, afte
     assert (said.code, said.retry_after) == (code, after)
 
 
-@pytest.mark.parametrize("verb", [verbs.LB_UPDATE, verbs.LB_DELETE])
+@each("verb", [verbs.LB_UPDATE, verbs.LB_DELETE])
 def test_not_found_is_done_where_something_is_to_go(verb: AnyVerb) -> None:
     assert result_of(read_answer(b'{"error": {"code": "NotFound"}}'), verb, "r1") == {}
 

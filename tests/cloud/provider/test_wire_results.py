@@ -29,6 +29,7 @@ from hookrunner.cloud.provider.wire_results import (
     read_routes,
 )
 from kubetypes.json_values import JSON
+from tests.tables import each
 
 BOTH = {Want.STATE, Want.METADATA}
 RUNNING = {"name": "a", "state": "running"}
@@ -61,7 +62,7 @@ def test_null_is_left_out() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "says"),
     [
         ([], "no entry"),
@@ -107,7 +108,7 @@ def test_load_balancers() -> None:
     assert read_load_balancers({"loadBalancers": entries}) == (ListedLoadBalancer("lb1", "default/web", "u"),)
 
 
-@pytest.mark.parametrize("result", [{}, {"status": None}, {"status": {"ingress": [{"ip": 7}]}}])
+@each("result", [{}, {"status": None}, {"status": {"ingress": [{"ip": 7}]}}])
 def test_an_unusable_load_balancer_fails_the_call(result: JSON) -> None:
     with pytest.raises(ProviderError):
         read_ensured(result)
@@ -141,7 +142,7 @@ def test_capabilities() -> None:
     assert read == CloudCapabilities("sim", prefixes, tuple(Interface), True, True, 2, 50, timeouts)
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "says"),
     [
         ({"providerName": None}, "'providerName' is required"),

@@ -19,6 +19,7 @@ from tests.cloud.node_samples import node
 from tests.cloud.services.balancer_world import DELETE, ENSURE, GET, UPDATE, BalancerWorld
 from tests.cloud.services.service_samples import PORT, kept, service
 from tests.cloud.upstream_policies import UPSTREAM_SERVICES
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 
@@ -76,7 +77,7 @@ async def test_type_that_changes_away_deletes_the_load_balancer_and_the_finalize
         assert world.reasons() == [*CREATED, "DeletingLoadBalancer", "DeletedLoadBalancer"]
 
 
-@pytest.mark.parametrize("policy", [ServicePolicy(), UPSTREAM_SERVICES])
+@each("policy", [ServicePolicy(), UPSTREAM_SERVICES])
 async def test_deleted_service_vanishes_when_its_load_balancer_is_gone(policy: ServicePolicy) -> None:
     world = BalancerWorld(policy=policy)
     world.api.put(service())

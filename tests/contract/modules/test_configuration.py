@@ -2,14 +2,14 @@
 
 import json
 
-import pytest
 import yaml
 
 from hookrunner.values import config_sections
 from tests.contract.golden import Case, cases, plain
+from tests.tables import each
 
 
-@pytest.mark.parametrize("case", cases("modules/configuration.golden"), ids=lambda case: case.name)
+@each("case", cases("modules/configuration.golden"), ids=lambda case: case.name)
 def test_configmap_data_is_parsed_or_refused_by_section(case: Case) -> None:
     """`data` of a ConfigMap; refused are single sections, and the others stay."""
     found = config_sections.parse(yaml.safe_load(case.given) or {})
@@ -19,7 +19,7 @@ def test_configmap_data_is_parsed_or_refused_by_section(case: Case) -> None:
         assert plain(found) == json.loads(case.expected)
 
 
-@pytest.mark.parametrize("case", cases("modules/sections.golden"), ids=lambda case: case.name)
+@each("case", cases("modules/sections.golden"), ids=lambda case: case.name)
 def test_a_section_patched_by_a_hook_is_written_as_yaml(case: Case) -> None:
     """The values as JSON, and the text that the ConfigMap gets."""
     text = config_sections.written(json.loads(case.given))

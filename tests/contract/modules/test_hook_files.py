@@ -7,8 +7,6 @@ import os
 import re
 from pathlib import Path
 
-import pytest
-
 from hookrunner.engine import dispatch
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import HookKind
@@ -20,6 +18,7 @@ from hookrunner.model.resources import ObjectKey
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import HooksSettings
+from tests.tables import each
 
 CONFIG = """
 configVersion: v1
@@ -38,7 +37,7 @@ def hook(kind: HookKind, module: str, bindings: str, watches: bool = True) -> Ho
     return Hook(f"{module}/hooks/h.sh", Path("/h.sh"), parse("h", text.encode(), kind), module)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "module", "keys"),
     [
         (HookKind.GLOBAL, "global", ("beforeAll", "afterAll")),
@@ -55,7 +54,7 @@ def test_lifecycle_bindings_get_the_documented_context(kind: HookKind, module: s
         assert b"".join(render(run.contexts, {})) == as_json(f'{{"binding": "{key}", "snapshots": {{}}}}')
 
 
-@pytest.mark.parametrize(("kind", "module"), [(HookKind.GLOBAL, "global"), (HookKind.MODULE, "foo")])
+@each(("kind", "module"), [(HookKind.GLOBAL, "global"), (HookKind.MODULE, "foo")])
 def test_onstartup_hooks_get_the_documented_context(kind: HookKind, module: str) -> None:
     (run,) = dispatch.startup_runs([hook(kind, module, "")])
     assert b"".join(render(run.contexts, SNAPSHOTS)) == b'[{"binding":"onStartup"}]\n'

@@ -10,9 +10,10 @@ import pytest
 from hookrunner.errors import BadOutput
 from hookrunner.hooks import patches
 from tests.contract.golden import Case, cases, plain
+from tests.tables import each
 
 
-@pytest.mark.parametrize("case", cases("modules/value_patches.golden"), ids=lambda case: case.name)
+@each("case", cases("modules/value_patches.golden"), ids=lambda case: case.name)
 def test_value_patch_file_is_applied_or_refused(case: Case) -> None:
     if case.refused:
         with pytest.raises(BadOutput) as error:

@@ -119,9 +119,7 @@ def test_versions_match_if_only_a_group_is_missing(version: str, other: str, sam
     assert matches(version, other) is matches(other, version) is same
 
 
-@pytest.mark.parametrize(
-    ("version", "full"), [("v1", "example.com/v1"), ("other.io/v1", "other.io/v1"), ("g/v1", "g/v1")]
-)
+@each(("version", "full"), [("v1", "example.com/v1"), ("other.io/v1", "other.io/v1"), ("g/v1", "g/v1")])
 def test_a_version_gets_the_group_of_its_definition(version: str, full: str) -> None:
     assert completed(version, CRD) == full
 
@@ -161,7 +159,7 @@ def test_a_version_without_any_conversion_is_reported() -> None:
         plan(Chains([]), CRD, ["example.com/v1"], "example.com/v2")
 
 
-@pytest.mark.parametrize("declared", [["v1->v2", "g/v2->v3"], ["v1->v2", "g/v2->v3", "example.com/v2->v1"]])
+@each("declared", [["v1->v2", "g/v2->v3"], ["v1->v2", "g/v2->v3", "example.com/v2->v1"]])
 def test_rules_of_a_foreign_group_lead_nowhere(declared: Sequence[str]) -> None:
     """The second would go in circles."""
     with pytest.raises(ReviewFailed, match="no hook converts"):

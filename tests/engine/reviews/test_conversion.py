@@ -82,7 +82,7 @@ async def test_objects_of_several_versions_meet_on_the_way_and_keep_their_order(
     assert hooks.runs == [("v1->v2", ["c"]), ("v2->v3", ["a", "c", "d"])]
 
 
-@pytest.mark.parametrize("objects", [[], [crontab("a", "v3")]], ids=["nothing", "there already"])
+@each("objects", [[], [crontab("a", "v3")]], ids=["nothing", "there already"])
 async def test_what_needs_no_conversion_succeeds_without_a_hook(objects: list[JSON]) -> None:
     """In shell-operator this was a failure."""
     hooks = Hooks(rules=())
@@ -265,7 +265,7 @@ async def test_a_hooks_own_message_is_passed_on() -> None:
         await convert(review_of([crontab("a")]), Hooks().chains(), refuse)
 
 
-@pytest.mark.parametrize("obj", ["x", {"metadata": {}}, {"apiVersion": "example.com/v1"}])
+@each("obj", ["x", {"metadata": {}}, {"apiVersion": "example.com/v1"}])
 async def test_a_request_with_something_else_than_objects_is_a_bad_one(obj: JSON) -> None:
     with pytest.raises(ReviewFailed, match=r"^the request: .*: number 2$") as refusal:
         await Hooks().convert([crontab("a"), obj])

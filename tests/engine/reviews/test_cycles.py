@@ -4,8 +4,6 @@ Level: pure."""
 
 from pathlib import Path
 
-import pytest
-
 from hookrunner.engine import dispatch
 from hookrunner.engine.reviews.conversion import find_cycle
 from hookrunner.model.bindings import ConversionBinding, Hook, HookConfig, Kubernetes
@@ -24,9 +22,7 @@ def cycle_of(watched: Kubernetes, *snapshots: str) -> str:
     return find_cycle(hook, dispatch.for_conversion(hook, 0, None), review)
 
 
-@pytest.mark.parametrize(
-    ("kind", "version"), [("CronTab", "example.com/v2"), ("crontabs", "example.com/v2"), ("crontab", "")]
-)
+@each(("kind", "version"), [("CronTab", "example.com/v2"), ("crontabs", "example.com/v2"), ("crontab", "")])
 def test_a_snapshot_of_the_desired_version_makes_a_cycle(kind: str, version: str) -> None:
     reason = cycle_of(Kubernetes("tabs", kind, version), "tabs")
     assert reason.startswith("it needs the snapshot of 'tabs', which lists its own objects in example.com/v2")

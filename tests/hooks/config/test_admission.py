@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from hookrunner.hooks.config.rules import misnamed_webhooks, problems
 from hookrunner.model.bindings import Admission, HookConfig
 from tests.tables import each
@@ -58,13 +56,13 @@ def test_rules_that_overlap_themselves_are_refused(keys: dict[str, Any], where: 
     assert line.startswith(f"kubernetesValidating[0].rules[0].{where} is invalid: {what}")
 
 
-@pytest.mark.parametrize("seconds", [0, 31, -1])
+@each("seconds", [0, 31, -1])
 def test_the_api_server_waits_one_to_thirty_seconds(seconds: int) -> None:
     (line,) = problems_of(timeoutSeconds=seconds)
     assert line.startswith("kubernetesValidating[0].timeoutSeconds must be at ")
 
 
-@pytest.mark.parametrize("where", ["labelSelector", "namespace"])
+@each("where", ["labelSelector", "namespace"])
 def test_selectors_are_checked_when_the_hook_is_loaded(where: str) -> None:
     selector = {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}
     (line,) = problems_of(**{where: selector if where == "labelSelector" else {"labelSelector": selector}})
@@ -89,7 +87,7 @@ def test_conditions_that_the_api_server_would_refuse_are_refused(
     assert line.startswith(f"kubernetesValidating[0].matchConditions{problem}")
 
 
-@pytest.mark.parametrize("name", ["a", "Not-a_lease.1", "example.com/Mine"])
+@each("name", ["a", "Not-a_lease.1", "example.com/Mine"])
 def test_conditions_have_qualified_names(name: str) -> None:
     assert problems_of(matchConditions=[{"name": name, "expression": "true"}]) == []
 

@@ -52,7 +52,7 @@ def test_its_number_is_whole_and_not_negative(kind: HookKind, number: str, fragm
     assert fragment in text
 
 
-@pytest.mark.parametrize("kind", ALLOWED)
+@each("kind", ALLOWED)
 def test_all_other_bindings_are_for_all_hooks(kind: HookKind) -> None:
     own = "settings: {timeout: 1m}"
     text = f"configVersion: v1\nonStartup: -1\nschedule: [{{crontab: '* * * * *'}}]\n{WEBHOOK}\n{own}\n"
@@ -61,7 +61,7 @@ def test_all_other_bindings_are_for_all_hooks(kind: HookKind) -> None:
     assert config.settings.timeout == 60
 
 
-@pytest.mark.parametrize("kind", HookKind)
+@each("kind", HookKind)
 def test_a_configuration_of_a_version_alone_is_refused(kind: HookKind) -> None:
     assert "should have at least 2 properties" in problem("configVersion: v1", kind)
 
@@ -74,9 +74,7 @@ def test_a_hook_of_an_addon_is_one_of_a_module_without_webhooks(key: str) -> Non
     assert problem(f"configVersion: v1\n{key}: [{{}}]", HookKind.ADDON) == expected
 
 
-@pytest.mark.parametrize(
-    ("module", "kind"), [("", HookKind.PLAIN), ("global", HookKind.GLOBAL), ("globals", HookKind.MODULE)]
-)
+@each(("module", "kind"), [("", HookKind.PLAIN), ("global", HookKind.GLOBAL), ("globals", HookKind.MODULE)])
 def test_the_kind_is_that_of_the_module(module: str, kind: HookKind) -> None:
     assert HookKind.of(module) is kind
 

@@ -4,8 +4,6 @@ Level: pure."""
 
 from typing import Any
 
-import pytest
-
 from hookrunner.hooks.config.rules import problems
 from tests.tables import each
 
@@ -40,7 +38,7 @@ def test_an_api_version_has_at_most_a_group(version: str) -> None:
     assert problems_of(kubernetes=[POD | {"apiVersion": version}]) == []
 
 
-@pytest.mark.parametrize("version", ["a/b/c", "apps/", "//"])
+@each("version", ["a/b/c", "apps/", "//"])
 def test_an_api_version_of_other_parts_is_invalid(version: str) -> None:
     assert problems_of(kubernetes=[POD | {"apiVersion": version}]) == [
         "kubernetes[0].apiVersion is invalid: not `version` or `group/version`, such as v1 or apps/v1"
@@ -98,7 +96,7 @@ def test_no_name_is_called_ambiguous_while_one_cannot_be_read() -> None:
     assert [line.split()[0] for line in lines] == ["kubernetes[0].name"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "reason"),
     [
         ({"queue": "q", "group": "g"}, "and group exclude each other"),

@@ -4,8 +4,6 @@ Level: pure."""
 
 from typing import Any
 
-import pytest
-
 from hookrunner.releases.objects import apply_refusals
 from hookrunner.releases.objects.apply_refusals import faults, without_faults
 from tests.tables import each
@@ -118,7 +116,7 @@ def test_unknown_fields_are_left_out_and_the_last_of_the_same_counts(message: st
     assert without_faults(obj, faults(HEAD + message)) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         HEAD + ".spec.replicas: expected numeric (int or float), got string",

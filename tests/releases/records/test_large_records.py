@@ -7,6 +7,7 @@ from hookrunner.releases.records import record_storage
 from hookrunner.releases.records.record import ReleaseRecord, packed, unpacked
 from hookrunner.releases.records.record_storage import read_document, read_objects
 from kubetypes.bounds import RELEASE_RECORD
+from tests.tables import each
 
 MANIFEST = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
@@ -21,7 +22,7 @@ async def test_a_large_record_is_read_as_a_small_one() -> None:
     assert await read_document(text) == unpacked(text)
 
 
-@pytest.mark.parametrize("count", [1, 1_000, 6_000])
+@each("count", [1, 1_000, 6_000])
 async def test_objects_of_a_manifest_are_the_same_wherever_it_is_read(count: int) -> None:
     objects = await read_objects(record(manifest=MANIFEST * count))
     assert objects.values() == [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}] * count
