@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -42,6 +42,7 @@ from hookrunner.model.contexts import (
 from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.resources import ObjectKey
 from hookrunner.settings import options
+from tests.tables import Test, each
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -60,8 +61,13 @@ class Example:
     text: str
 
 
-def examples() -> Iterator[Example]:
+@cache
+def examples() -> Sequence[Example]:
     """All marked blocks of all pages."""
+    return [*_examples()]
+
+
+def _examples() -> Iterator[Example]:
     for page in sorted(DOCS.glob("*.md")):
         whole = page.read_text()
         for block in _BLOCK.finditer(whole):
@@ -69,11 +75,13 @@ def examples() -> Iterator[Example]:
             yield Example(f"{page.name}:{whole[: block.start()].count(chr(10)) + 1}", kind, mark, block[3])
 
 
-def of(kind: str, *marks: str) -> pytest.MarkDecorator:
-    """The examples of a kind as parameters of a test."""
-    found = [one for one in examples() if one.kind == kind and one.mark in marks]
-    assert found, f"no {kind} {marks} is left in the documents"
-    return pytest.mark.parametrize("example", found, ids=lambda one: one.place)
+def of(kind: str, mark: str) -> Callable[[Test], Test]:
+    """The examples of a kind as rows of a test."""
+    return each("example", [one for one in examples() if (one.kind, one.mark) == (kind, mark)], ids=_place)
+
+
+def _place(example: Example) -> str:
+    return example.place
 
 
 def test_every_mark_is_known() -> None:
@@ -198,8 +206,7 @@ def _v0(element: dict[str, Any]) -> Context:
 
 def hooks() -> list[tuple[Example, Example]]:
     """Each hook with the context that follows it on the page."""
-    found = list(examples())
-    return [(one, following) for one, following in itertools.pairwise(found) if one.kind == "hook"]
+    return [(one, following) for one, following in itertools.pairwise(examples()) if one.kind == "hook"]
 
 
 @pytest.mark.slow
