@@ -40,6 +40,7 @@ async def test_installed_versions_and_those_without_a_package_are_shown_too(plac
     assert offer.channels == {"stable": "1.10.0", "next": "2.0.0"}
 
 
+@pytest.mark.slow
 async def test_a_channel_that_names_thousands_of_versions_does_not_cause_as_many_reads(place: WebPlace) -> None:
     entries = ", ".join(f"{{version: 1.0.{number}}}" for number in range(5_000))
     place.put_channel("stable", f"manifests: [{entries}]\n".encode())

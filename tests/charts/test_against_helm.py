@@ -173,6 +173,7 @@ def ours(rendered: RenderedChart) -> list[tuple[str, JSON]]:
     return theirs(rendered.manifest) + [(hook.path, hook.obj) for hook in rendered.hooks]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHARTS)
 async def test_rendered_objects_equal_those_of_helm_template(
     renderer: Renderer, helm: Path, write: Write, name: str

@@ -18,6 +18,7 @@ def read(text: str) -> JSON:
     return unmarked(document)
 
 
+@pytest.mark.slow
 @given(BLOCK)
 def test_no_text_leaves_the_block_that_it_is_indented_into(text: str) -> None:
     found = read("a:\n  b: |-\n    " + text.replace("\n", "\n    ") + "\n  c: 1\n")

@@ -113,6 +113,7 @@ def test_refused_instance_ends_with_an_error(
     assert rendered.out == ""
 
 
+@pytest.mark.slow
 def test_patches_are_judged_offline_as_by_a_running_hookrunner(command: Command, tmp_path: Path) -> None:
     patch = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "coredns"}, "spec": {"paused": True}}
     spec = {"dnsIP": "10.96.0.10", "patches": [patch]}

@@ -174,6 +174,7 @@ class Records:
         self._records.append(f"{level} {message} {fields['output']}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("actor", ACTORS)
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("case", CASES, ids=named)

@@ -63,6 +63,7 @@ class Story:
         self.bench.queues.wake()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("case", CASES, ids=named)
 async def test_a_story(bench: Bench, jq: Jq, client: Client, case: Any, carrier: str) -> None:

@@ -25,6 +25,7 @@ __all__ = ["records"]
 CASES = json.loads((HERE / "enabled.json").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("carrier", ["files", "fork"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"].replace(" ", "-"))
 async def test_a_script(tmp_path: Path, records: list[str], case: Any, carrier: str) -> None:

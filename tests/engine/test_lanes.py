@@ -142,6 +142,7 @@ def test_where_lanes_are_no_objects_each_of_the_start_has_a_run_of_its_own(order
         bench.end(about)
 
 
+@pytest.mark.slow
 @each("outcome", [Done(), Done(again_after=600)], ids=["done", "again"])
 def test_objects_that_wait_cost_each_the_same_however_many_there_are(outcome: Done) -> None:
     def run_all(count: int) -> None:

@@ -161,6 +161,7 @@ async def test_an_object_that_fails_holds_up_itself_only_and_the_start_is_over_w
         assert bench.mirror.written == {"good": "w", "a-bad": "fixed"}
 
 
+@pytest.mark.slow
 async def test_an_event_during_a_run_again_of_its_object_never_ends_with_old_data() -> None:
     """Whenever the event comes: in the run of the start, before its repetition, in it, or after it."""
     for tenths in range(1, 100, 3):

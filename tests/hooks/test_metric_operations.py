@@ -43,6 +43,7 @@ def test_a_document_is_an_operation(document: dict[str, Any], operation: MetricO
     assert parse(orjson.dumps(document)) == (operation,)
 
 
+@pytest.mark.slow
 def test_problems_and_warnings_of_a_file_are_bounded(capfd: pytest.CaptureFixture[str]) -> None:
     """Labels may be made of what others wrote."""
     labels = orjson.dumps({"name": "a", "set": 1, "labels": dict.fromkeys(map(str, range(50_000)), 1)})

@@ -161,6 +161,7 @@ def test_only_a_mutating_webhook_may_patch() -> None:
         verdicts.verdict_of(answer, ContextType.VALIDATING)
 
 
+@pytest.mark.slow
 async def test_a_conversion_that_another_process_reads_is_the_same(capfd: pytest.CaptureFixture[str]) -> None:
     text = b'{"convertedObjects": [{"kind": "A"}], "failedMesage": "x"}' + b" " * verdicts.CONVERSION_BOUNDS.in_place
     assert await verdicts.read_conversion(text) == Converted(JsonObjects.of([{"kind": "A"}]))

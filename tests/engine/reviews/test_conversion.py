@@ -284,6 +284,7 @@ async def test_any_mixture_comes_back_in_its_order_whatever_the_hooks_order(
     assert [len(names) for _, names in hooks.runs] == [count for count in (early, late) if count]
 
 
+@pytest.mark.slow
 async def test_objects_of_megabytes_are_converted_as_small_ones() -> None:
     hooks = Hooks(change=lambda objects: objects[::-1])
     objects = [crontab(f"n{number}", f"v{number % 3 + 1}") | {"text": "x" * 3_000} for number in range(900)]

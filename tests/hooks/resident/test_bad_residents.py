@@ -38,6 +38,7 @@ BAD_IN_A_RUN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "words"), BAD_IN_A_RUN.values(), ids=BAD_IN_A_RUN)
 async def test_what_a_hook_does_wrong_in_a_run_fails_it_and_the_next_attempt_is_good(
     residents: Residents, script: str, words: str
@@ -144,6 +145,7 @@ NO_HELLO = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "words"), NO_HELLO.values(), ids=NO_HELLO)
 async def test_a_hook_that_is_not_ready_fails_the_run_and_is_shown(
     residents: Residents, monkeypatch: pytest.MonkeyPatch, script: str, words: str
@@ -195,6 +197,7 @@ for run in runs():
     assert residents.state(hook).restarts["memory"] >= 1
 
 
+@pytest.mark.slow
 async def test_five_deaths_without_an_answer_are_a_crash_loop_and_an_answer_ends_it(residents: Residents) -> None:
     hook = residents.hook("if once('1') or once('2') or once('3') or once('4') or once('5'): sys.exit(1)\n" + ANSWERS)
     for _ in range(5):
@@ -205,6 +208,7 @@ async def test_five_deaths_without_an_answer_are_a_crash_loop_and_an_answer_ends
     assert not residents.state(hook).in_crash_loop
 
 
+@pytest.mark.slow
 async def test_the_pause_before_the_next_start_grows_until_a_run_is_answered(
     residents: Residents, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

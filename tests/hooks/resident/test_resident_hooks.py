@@ -70,6 +70,7 @@ for run in runs():
     assert len([*residents.directory.glob("began-*")]) == 3
 
 
+@pytest.mark.slow
 async def test_runs_and_answers_that_fill_both_pipes_pass_each_other(residents: Residents) -> None:
     """The hook answers the first run, which takes more than a pipe holds, before it reads the second one."""
     hook = residents.hook("""
