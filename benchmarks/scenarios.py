@@ -22,6 +22,8 @@ _QUIET = 0.3
 """Seconds after a quiet moment until something happens: longer than the predecessor's polling."""
 
 _FEW = 4
+_LEAD = 0.5
+"""Seconds in which all tasks of a steady load are made. The first ones would come late otherwise, and all at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ async def at_rate(count: int, rate: float, act: Callable[[], Awaitable[T]]) -> l
     """Do something so often, so many times a second, whether or not what was begun before has ended. Raises what it
     raises."""
     loop = asyncio.get_running_loop()
-    begin = loop.time()
+    begin = loop.time() + _LEAD
 
     async def act_at(number: int) -> T:
         await asyncio.sleep(begin + number / rate - loop.time())
