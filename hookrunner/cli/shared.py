@@ -114,6 +114,12 @@ def account_option(default: str) -> click.Option:
     )
 
 
+def directories_option(flag: str, verb: str, noun: str) -> click.Option:
+    """`--modules-dir` or `--addons-dir`, for directories beside those that are arguments."""
+    text = f"{verb} the {noun}s in DIR, too. May be repeated, or DIR:DIR."
+    return click.Option([flag, "directories"], multiple=True, metavar="DIR", help=text)
+
+
 def kubeconfig_option() -> click.Option:
     """For every command that lets hooks act."""
     return click.Option(

@@ -311,4 +311,5 @@ def test_each_tool_has_help_and_the_same_line_in_the_overview(name: str, command
 def test_the_tools_start_without_http_and_the_debug_commands_without_the_tools(workdir: Path) -> None:
     loaded = imported_by("hook", "config", "hooks")
     assert not loaded & {"aiohttp", "hookrunner.app", "kubernetes"}
+    assert not imported_by("hook", "lint", "hooks") & {"aiohttp", "hookrunner.app", "hookrunner.testing"}
     assert not imported_by("hook", "list") & {"hookrunner.testing", "asyncio", "orjson", "yaml"}

@@ -98,12 +98,6 @@ def case_options(what: str) -> list[click.Parameter]:
     ]
 
 
-def directories_option(flag: str, verb: str, noun: str) -> click.Option:
-    """`--modules-dir` or `--addons-dir`, for directories beside those that are arguments."""
-    text = f"{verb} the {noun}s in DIR, too. May be repeated, or DIR:DIR."
-    return click.Option([flag, "directories"], multiple=True, metavar="DIR", help=text)
-
-
 async def _run(suite: CaseSuite, update: bool, shown: bool) -> list[AnyOutcome]:
     outcomes = list[AnyOutcome]()
     async with aclosing(suite.run()) as finished:

@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from hookrunner import settings
-from hookrunner.cli.checks.case_command import directories_option
 from hookrunner.cli.output import echo
-from hookrunner.cli.shared import hooks_directory, quiet, run_to_end
+from hookrunner.cli.shared import directories_option, hooks_directory, quiet, run_to_end
 from hookrunner.jq.program import Jq
 from hookrunner.linting.findings import Finding, Severity, to_github, to_json, to_text
 from hookrunner.linting.hook_linter import Linted, Linter

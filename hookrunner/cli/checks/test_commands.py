@@ -9,9 +9,16 @@ import click
 
 from hookrunner import settings
 from hookrunner.cli.addons.addon_sources import PATCHES_HELP
-from hookrunner.cli.checks.case_command import CaseCommand, CasePart, CaseSuite, case_options, directories_option
+from hookrunner.cli.checks.case_command import CaseCommand, CasePart, CaseSuite, case_options
 from hookrunner.cli.output import echo
-from hookrunner.cli.shared import hooks_directory, kubeconfig_option, quiet, relative, timeout_option
+from hookrunner.cli.shared import (
+    directories_option,
+    hooks_directory,
+    kubeconfig_option,
+    quiet,
+    relative,
+    timeout_option,
+)
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import PatchMode
 from hookrunner.settings import HooksSettings
