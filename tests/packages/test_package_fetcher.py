@@ -205,6 +205,7 @@ async def test_signature_is_required_of_what_is_not_in_the_addons_own_directory(
     (tmp_path / "dns/link").symlink_to(tmp_path / "mirror")
     locations = locations_of(addons, AddonsSettings())
     async with HttpsReader() as reader:
-        opener = SourceOpener(reader, None, 1.0, locations, read_keys((public,)))
+        registries = RegistryClient(reader, CredentialsFile())
+        opener = SourceOpener(reader, None, 1.0, locations, registries, read_keys((public,)))
         opened = [type(opener.open(name, "v1.34.0")).__name__ for name in ("dns", "away", "linked")]
     assert opened == ["DirectorySource", "SignedSource", "SignedSource"]

@@ -29,6 +29,7 @@ from hookrunner.packages.channels import decode_channel, version_order
 from hookrunner.packages.fetch_bounds import fetch_deadline, side_by_side
 from hookrunner.packages.names import (
     LARGEST_CHANNEL,
+    LONGEST_SIGNATURE,
     is_version,
     require_channel,
     require_component,
@@ -44,10 +45,24 @@ from hookrunner.packages.oci.manifests import (
     parse_manifest,
     require_content,
 )
-from hookrunner.packages.oci.package_artifacts import channel_layer, checksums_layer, needed_blobs, unpack_artifact
+from hookrunner.packages.oci.package_artifacts import (
+    channel_layer,
+    channel_signature_layer,
+    needed_blobs,
+    titled_layer,
+    unpack_artifact,
+)
 from hookrunner.packages.oci_locations import LayoutLocation, RegistryLocation, is_repository_part
 from hookrunner.packages.package import Package, parse_package
-from hookrunner.packages.package_files import digest_of, parse_checksums, refusal
+from hookrunner.packages.package_files import (
+    CHECKSUMS,
+    CHECKSUMS_SIGNATURE,
+    Seal,
+    digest_of,
+    parse_checksums,
+    refusal,
+    seal_of,
+)
 from hookrunner.shapes import suggestion
 from kubetypes.bounds import in_units
 from kubetypes.light_dataclasses import dataclass
@@ -124,6 +139,15 @@ class OciSource:
             text = await self._read_blob(what, CHANNELS, channel_layer(what, found[1]))
         return decode_channel(name, text, self.location)
 
+    async def read_channel_signature(self, name: str) -> bytes:
+        """A channel's signature, empty without one. Raises as `read_channel` does."""
+        require_channel(name)
+        what = f"signature of the channel '{name}'"
+        async with self._deadline(what):
+            found = await self._find_manifest(what, CHANNELS, name)
+            layer = channel_signature_layer(found[1]) if found else None
+            return await self._read_blob(what, CHANNELS, layer, LONGEST_SIGNATURE) if layer else b""
+
     async def list_versions(self, component: str) -> list[str]:
         """The versions of a component that have a package, the newest first. Raises PackageError: Unreachable,
         Malformed."""
@@ -147,11 +171,30 @@ class OciSource:
             digest, manifest = found
             if digest in self._memory.digests:
                 return self._memory.digests[digest]
-            layer = checksums_layer(manifest)
+            layer = titled_layer(manifest, CHECKSUMS)
             if layer is None:
                 return ""
             listed = await self._read_blob(f"package {package}", component, layer)
         return digest_of(parse_checksums(package, listed))
+
+    async def read_seal(self, component: str, version: str) -> Seal:
+        """The list of checksums and its signature: files beside the others, or in the archive. Raises PackageError:
+        Unreachable, Malformed, TooLarge, DigestMismatch."""
+        require_package(component, version)
+        package = f"{component} {version}"
+        async with self._deadline(f"signature of the package {package}"):
+            found = await self._find_manifest(f"package {package}", component, _tag(version))
+            if found is None:
+                return Seal()
+            listed, signature = (titled_layer(found[1], title) for title in (CHECKSUMS, CHECKSUMS_SIGNATURE))
+            if listed is None:
+                files = await self._read_files(component, package, found[1])
+                return seal_of(package, files.get(CHECKSUMS), files.get(CHECKSUMS_SIGNATURE))
+            text = await self._read_blob(f"package {package}", component, listed)
+            signed = b""
+            if signature is not None:
+                signed = await self._read_blob(f"package {package}", component, signature, LONGEST_SIGNATURE)
+        return seal_of(package, text, signed)
 
     async def read_package(self, component: str, version: str) -> Package:
         """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""
@@ -188,12 +231,12 @@ class OciSource:
             raise PackageError("Malformed", f"{what}: an index in it leads to another index; push one of manifests")
         return digest_of_bytes(data), manifest
 
-    async def _read_blob(self, what: str, name: str, descriptor: Descriptor) -> bytes:
+    async def _read_blob(self, what: str, name: str, descriptor: Descriptor, most: int = LARGEST_CHANNEL) -> bytes:
         """A small blob, checked."""
         if descriptor.digest in self._memory.blobs:
             return self._memory.blobs[descriptor.digest]
-        if descriptor.size > LARGEST_CHANNEL:
-            raise PackageError("TooLarge", f"{what}: it has more than {in_units(LARGEST_CHANNEL)}")
+        if descriptor.size > most:
+            raise PackageError("TooLarge", f"{what}: it has more than {in_units(most)}")
         file = io.BytesIO()
         await self._store.save_blob(name, descriptor, file)
         data = file.getvalue()

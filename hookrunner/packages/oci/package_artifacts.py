@@ -3,7 +3,7 @@
 | is | by | files |
 |---|---|---|
 | package | artifact type `application/vnd.hookrunner.addon.package.v1` | layers with a title: files; others: archives |
-| channel | artifact type `application/vnd.hookrunner.addon.channel.v1` | its one layer |
+| channel | artifact type `application/vnd.hookrunner.addon.channel.v1` | its layer; `*.sig` is its signature |
 | chart | Helm's config | the archive that `helm push` wrote, without its first directory |
 | image | an image's config | the directory that labels name, or `metadata/annotations.yaml` in the image, which wins |
 
@@ -22,7 +22,7 @@ from hookrunner.errors import PackageError
 from hookrunner.packages.names import LARGEST_FILE, LARGEST_TRANSFER, shown
 from hookrunner.packages.oci.layer_files import unpack_layers
 from hookrunner.packages.oci.manifests import TITLE, Descriptor, Manifest
-from hookrunner.packages.package_files import CHECKSUMS, PackageFiles, path_problem, refusal
+from hookrunner.packages.package_files import SIGNATURE_SUFFIX, PackageFiles, path_problem, refusal
 from hookrunner.shapes import TEXTS, Table, check
 from kubetypes.bounds import PACKAGE_TEXT, in_units
 from kubetypes.json_values import JSON, loads
@@ -51,16 +51,26 @@ def channel_layer(what: str, manifest: Manifest) -> Descriptor:
     if manifest.artifact_type != CHANNEL_TYPE:
         text = f"it has the type {shown(manifest.artifact_type)}; push it with --artifact-type {CHANNEL_TYPE}"
         raise PackageError("Malformed", f"{what}: {text}")
-    if len(manifest.layers) != 1:
-        raise PackageError("Malformed", f"{what}: it has {len(manifest.layers)} files; push the channel's alone")
-    return manifest.layers[0]
+    layers = [layer for layer in manifest.layers if not _is_signature(layer)]
+    if len(layers) != 1:
+        raise PackageError("Malformed", f"{what}: it has {len(layers)} files; push the channel and its signature alone")
+    return layers[0]
 
 
-def checksums_layer(manifest: Manifest) -> Descriptor | None:
-    """The layer that is the list of a package's files; None if it is not known without unpacking."""
+def channel_signature_layer(manifest: Manifest) -> Descriptor | None:
+    """The layer with a channel's signature; None without one."""
+    return next(filter(_is_signature, manifest.layers), None)
+
+
+def titled_layer(manifest: Manifest, title: str) -> Descriptor | None:
+    """The layer that is a file of a package; None if it is not known without unpacking, or is none."""
     if manifest.artifact_type != PACKAGE_TYPE:
         return None
-    return next((layer for layer in manifest.layers if layer.annotations.get(TITLE) == CHECKSUMS), None)
+    return next((layer for layer in manifest.layers if layer.annotations.get(TITLE) == title), None)
+
+
+def _is_signature(layer: Descriptor) -> bool:
+    return layer.annotations.get(TITLE, "").endswith(SIGNATURE_SUFFIX)
 
 
 def needed_blobs(package: str, manifest: Manifest) -> Sequence[Descriptor]:

@@ -36,6 +36,11 @@ class SignedSource:
         """Whether the source is."""
         return self._source.is_remote
 
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the source is."""
+        return self._source.is_pinned
+
     async def read_channel(self, name: str) -> str:
         """A channel's text. Raises PackageError: Unverified, and what the source raises."""
         text = await self._source.read_channel(name)

@@ -6,6 +6,7 @@ from pathlib import Path
 from hookrunner.packages.oci.image_layout import LayoutStore
 from hookrunner.packages.oci.oci_source import OciMemory, OciSource
 from hookrunner.packages.oci_locations import LayoutLocation
+from hookrunner.packages.source_locations import PackageSource
 from tests.packages.oci.artifacts import (
     Artifact,
     Layout,
@@ -31,7 +32,7 @@ class RegistryPlace:
     def __init__(self, registry: RegistryServer, form: str) -> None:
         self._registry = registry
         self._form = FORMS[form]
-        self.source = registry.source()
+        self.source: PackageSource = registry.source()
 
     def put_channel(self, name: str, text: bytes) -> None:
         self._registry.push(f"{REPOSITORY}/channels", name, channel_artifact(text))
@@ -48,7 +49,7 @@ class LayoutPlace:
         self._layout = Layout(directory / "layout")
         self._archive = directory / "layout.tar" if is_archive else None
         location = LayoutLocation(self._archive or self._layout.directory)
-        self.source = OciSource(LayoutStore(location), OciMemory(), 0.0)
+        self.source: PackageSource = OciSource(LayoutStore(location), OciMemory(), 0.0)
 
     def put_channel(self, name: str, text: bytes) -> None:
         self._put("channels", name, channel_artifact(text))

@@ -14,6 +14,7 @@ from hookrunner.packages.oci.package_artifacts import CHANNEL_TYPE, PACKAGE_TYPE
 from hookrunner.packages.package import parse_package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
+from hookrunner.packages.package_files import Seal
 from tests.packages.oci.artifacts import (
     IMAGE_LAYER,
     OLM,
@@ -215,7 +216,7 @@ async def test_what_is_no_package_is_refused(pushed: Artifact, reason: str, prob
     "pushed, problem",
     [
         (files_artifact({"stable": b""}), f"push it with --artifact-type {CHANNEL_TYPE}"),
-        (files_artifact({"a": b"", "b": b""}, CHANNEL_TYPE), "it has 2 files; push the channel's alone"),
+        (files_artifact({"a": b"", "b": b""}, CHANNEL_TYPE), "it has 2 files; push the channel and"),
         (files_artifact({"stable": b"x" * ((1 << 20) + 1)}, CHANNEL_TYPE), "more than 1 MiB"),
     ],
 )
@@ -265,3 +266,40 @@ async def test_a_memory_is_bounded(registry: RegistryServer) -> None:
 
 def test_an_artifact_is_what_tools_write() -> None:
     assert json.loads(files_artifact(FILES).manifest)["artifactType"] == PACKAGE_TYPE
+
+
+# ── signatures ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+SIGNED = with_checksums(FILES) | {"SHA256SUMS.sig": b"MEQ="}
+
+
+@each(
+    "pushed, signature",
+    [
+        (files_artifact(SIGNED), b"MEQ="),
+        (archive_artifact(packed(SIGNED)), b"MEQ="),
+        (bundle_artifact(SIGNED), b"MEQ="),
+        (files_artifact(with_checksums(FILES)), b""),
+    ],
+)
+async def test_a_seal_is_a_file_of_the_package(pushed: Artifact, signature: bytes) -> None:
+    async with registry_server() as registry:
+        registry.push_package("1.0", pushed)
+        seal = await registry.source().read_seal("coredns", "1.0")
+        package = await registry.source().read_package("coredns", "1.0")
+        assert (seal.text, seal.signature, seal.digest) == (SIGNED["SHA256SUMS"], signature, package.digest)
+
+
+async def test_what_has_no_seal_has_an_empty_one(registry: RegistryServer) -> None:
+    registry.push_package("1.0", files_artifact(FILES))
+    assert [await registry.source().read_seal("coredns", version) for version in ("1.0", "2.0")] == [Seal(), Seal()]
+
+
+async def test_a_channels_signature_is_pushed_with_it(registry: RegistryServer) -> None:
+    registry.push(
+        f"{REPOSITORY}/channels", "stable", files_artifact({"stable": b"a", "stable.sig": b"s"}, CHANNEL_TYPE)
+    )
+    registry.push(f"{REPOSITORY}/channels", "edge", files_artifact({"edge": b"a"}, CHANNEL_TYPE))
+    source = registry.source()
+    assert [await source.read_channel_signature(name) for name in ("stable", "edge", "none")] == [b"s", b"", b""]
+    assert await source.read_channel("stable") == "a"
