@@ -1,16 +1,19 @@
 """The contract of all sources: one package gives one digest and the same errors, wherever it lies. Level: sandbox."""
 
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 
 from hookrunner.errors import PackageError
 from hookrunner.packages.channels import choose_entry, parse_channel
+from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package import parse_package
 from hookrunner.packages.source_locations import ClusterLocation
-from tests.packages.oci.oci_places import LayoutPlace, RegistryPlace
+from tests.oracles.distribution import Distribution, running_registry
+from tests.packages.oci.oci_places import DistributionPlace, LayoutPlace, RegistryPlace
 from tests.packages.oci.registry_server import registry_server
 from tests.packages.places import CHART, FILES, DirectoryPlace, Place, cluster_place, with_checksums
 from tests.packages.web_place import web_place
@@ -19,7 +22,17 @@ from tests.tables import each
 OCI = ["oci files", "oci archive", "oci image", "oci-layout", "oci-layout tar"]
 
 
-@pytest.fixture(params=["directory", "https", "ConfigMap", "Secret", *OCI])
+@pytest.fixture(scope="module")
+def distribution(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Distribution]:
+    """The distribution project's registry, which all tests share: each has a path of its own."""
+    with running_registry(tmp_path_factory.mktemp("registry")) as registry:
+        yield registry
+
+
+REAL = pytest.param("distribution", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=["directory", "https", "ConfigMap", "Secret", *OCI, REAL])
 async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
     async with AsyncExitStack() as stack:
         match request.param:
@@ -29,6 +42,9 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
                 yield await stack.enter_async_context(cluster_place(ClusterLocation(kind, "default")))
             case "oci-layout" | "oci-layout tar" as form:
                 yield LayoutPlace(tmp_path, is_archive=form != "oci-layout")
+            case "distribution":
+                reader = await stack.enter_async_context(HttpsReader())
+                yield DistributionPlace(request.getfixturevalue("distribution"), reader, token_hex(8))
             case str(form) if form in OCI:
                 registry = await stack.enter_async_context(registry_server())
                 yield RegistryPlace(registry, form.partition(" ")[2])

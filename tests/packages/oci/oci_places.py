@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.oci.image_layout import LayoutStore
 from hookrunner.packages.oci.oci_source import OciMemory, OciSource
-from hookrunner.packages.oci_locations import LayoutLocation
+from hookrunner.packages.oci.registry_client import RegistryClient
+from hookrunner.packages.oci_locations import LayoutLocation, RegistryLocation
 from hookrunner.packages.source_locations import PackageSource
+from tests.oracles.distribution import Distribution
 from tests.packages.oci.artifacts import (
     Artifact,
     Layout,
@@ -16,7 +19,7 @@ from tests.packages.oci.artifacts import (
     files_artifact,
     packed,
 )
-from tests.packages.oci.registry_server import REPOSITORY, RegistryServer
+from tests.packages.oci.registry_server import REPOSITORY, GivenCredentials, RegistryServer
 
 FORMS: dict[str, Callable[[Mapping[str, bytes]], Artifact]] = {
     "files": files_artifact,
@@ -39,6 +42,23 @@ class RegistryPlace:
 
     def put_package(self, component: str, version: str, files: Mapping[str, bytes]) -> None:
         self._registry.push(f"{REPOSITORY}/{component}", version.replace("+", "_"), self._form(files))
+
+
+class DistributionPlace:
+    """A path of the distribution project's registry, with archives."""
+
+    def __init__(self, registry: Distribution, reader: HttpsReader, path: str) -> None:
+        self._registry = registry
+        self._path = path
+        store = RegistryClient(reader, GivenCredentials()).open(RegistryLocation(registry.url, path))
+        self.source: PackageSource = OciSource(store, OciMemory(), 30.0)
+
+    def put_channel(self, name: str, text: bytes) -> None:
+        self._registry.push(f"{self._path}/channels", name, channel_artifact(text))
+
+    def put_package(self, component: str, version: str, files: Mapping[str, bytes]) -> None:
+        pushed = FORMS["archive"](files)
+        self._registry.push(f"{self._path}/{component}", version.replace("+", "_"), pushed)
 
 
 class LayoutPlace:
