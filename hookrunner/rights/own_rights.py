@@ -11,6 +11,7 @@ from hookrunner.cloud.rights import rights_of
 from hookrunner.model.addons import Addon
 from hookrunner.model.bindings import Hook
 from hookrunner.model.rights import READS, Reason, Right
+from hookrunner.packages.host_credentials import CredentialsSecret, open_credentials
 from hookrunner.rights.hook_rights import WATCH
 from hookrunner.settings import CertificateSource, Settings
 from kubetypes.json_values import JSON
@@ -38,6 +39,7 @@ def own_rights(settings: Settings, namespace: str, installed: Installation) -> I
         yield from _module_rights(settings, namespace, installed)
     if settings.addons.on:
         yield from _addon_rights(installed.addons)
+        yield from _login_rights(settings.addons.credentials)
     yield from _webhook_rights(settings, namespace, installed.hooks)
     if settings.cloud.on:
         yield from rights_of(settings)
@@ -85,6 +87,13 @@ def _addon_rights(addons: Iterable[Addon]) -> Iterator[Right]:
         yield Right(("",), ("events",), ("create", "patch"), needs=_need("Events on instances"))
         if addon.object.crd != "external":
             yield from _definition_rights([{"metadata": {"name": addon.object.crd_name}}], f"the kind of {addon.name}")
+
+
+def _login_rights(credentials: str) -> Iterator[Right]:
+    source = open_credentials(credentials, None)
+    if isinstance(source, CredentialsSecret):
+        need = _need("the Secret of --addon-credentials")
+        yield Right(("",), ("secrets",), ("get",), (source.name,), source.namespace, needs=need)
 
 
 def _webhook_rights(settings: Settings, namespace: str, hooks: Sequence[Hook]) -> Iterator[Right]:

@@ -85,6 +85,12 @@ def test_instances_are_written_in_all_namespaces_where_they_are_not_reconciled_t
     }
 
 
+def test_logins_are_read_from_their_secret_alone() -> None:
+    flags = {"addons-dir": "addons", "addon-credentials": "secret:addons/logins"}
+    assert ("addons", "secrets", "get", "logins") in rights(flags)
+    assert rights(flags | {"addon-credentials": "/etc/logins"}) == rights({"addons-dir": "addons"})
+
+
 def test_reviews_need_their_configurations_and_certificates() -> None:
     found = rights({}, Installation([hook(kubernetesValidating=[{"name": "a.example.com", "rules": RULES}])]))
     assert found == {

@@ -11,6 +11,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 from aiohttp import web
 
@@ -83,7 +84,7 @@ class RegistryServer:
         self.requests.append((request.path, response.status))
         if response.headers.get("X-Silent"):
             await asyncio.Event().wait()
-        return response
+        return await _drip(request, response) if response.headers.get("X-Slow") else response
 
     def _response(self, request: web.BaseRequest) -> web.Response:
         if answers := self.answers.get(request.path):
@@ -135,6 +136,16 @@ class RegistryServer:
         page = tags[begin : begin + 2]
         link = {"Link": f'</v2/{repository}/tags/list?last={page[-1]}&n=2>; rel="next"'} if tags[begin + 2 :] else {}
         return web.json_response({"name": repository, "tags": page}, headers=link)
+
+
+async def _drip(request: web.BaseRequest, response: web.Response) -> web.StreamResponse:
+    """Send the body a byte at a time."""
+    slow = web.StreamResponse()
+    await slow.prepare(request)
+    for byte in cast("bytes", response.body):
+        await slow.write(bytes([byte]))
+        await asyncio.sleep(0.03)
+    return slow
 
 
 def _is_user(request: web.BaseRequest) -> bool:

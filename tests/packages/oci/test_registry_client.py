@@ -174,8 +174,9 @@ async def test_a_registry_that_limits_for_long_is_left(retry_after: str, request
         assert problem in str(error)
 
 
-async def test_a_registry_that_is_silent_is_left_at_the_deadline(registry: RegistryServer) -> None:
-    registry.answers[BLOB] = [web.Response(headers={"X-Silent": "yes"})]
+@pytest.mark.parametrize("header", ["X-Silent", "X-Slow"])
+async def test_a_registry_that_is_slow_is_left_at_the_deadline(registry: RegistryServer, header: str) -> None:
+    registry.answers[BLOB] = [web.Response(headers={header: "yes"}, body=PACKAGE.manifest)]
     error = await refusal(registry.source(timeout=0.1))
     assert "package coredns 1.0: no complete answer from oci+http://127.0.0.1:" in str(error)
 
