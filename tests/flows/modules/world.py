@@ -19,7 +19,7 @@ Ask = Callable[[str, str, object], Awaitable[Any]]
 STORY = "story=yes"
 """What marks a request as the story's own."""
 
-_QUIET = ("/leases", "/events", "dryRun=", STORY)
+_QUIET = ("/leases", "/events", "/selfsubjectaccessreviews", "dryRun=", STORY)
 
 
 @dataclass(eq=False)
@@ -130,7 +130,8 @@ class World:
         return sorted(f"{one['name']}.v{one['version']} {one['status']}" for one in labels)
 
     def writes(self) -> list[str]:
-        """Requests since the last call that write something, without the story's own, Leases and Events."""
+        """Requests since the last call that write something, without the story's own, Leases, Events and questions for
+        rights."""
         lines = list(self.requests())
         new, self._seen = lines[self._seen :], len(lines)
         found = [line for line in new if not line.startswith("GET") and not any(word in line for word in _QUIET)]
