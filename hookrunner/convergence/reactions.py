@@ -70,10 +70,10 @@ class ConfigReactions:
                 self._prewarm()
             if edit.is_decisive or GLOBAL in edit.changed:
                 self._decisive.add({GLOBAL})
-                continue
-            cause = "KubeConfig-Changed-Modules"
-            edited = [state for state in self._states.modules if state.unit.key in edit.changed]
-            self._requests.give_turns([state for state in edited if not self._ask_script_first(state, cause)], cause)
+            elif edited := [state for state in self._states.modules if state.unit.key in edit.changed]:
+                cause = "KubeConfig-Changed-Modules"
+                due = [state for state in edited if not self._ask_script_first(state, cause)]
+                self._requests.give_turns(due, cause)
 
     async def follow_decisive_edits(self) -> None:
         """Request rounds for edits that concern all modules."""
