@@ -1,5 +1,7 @@
+"""What actor.py does, in place of the count."""
+
+
 def answer(run):
-    """What actor.py does, in place of the count."""
     import json
     import os
     import signal
