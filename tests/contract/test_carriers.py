@@ -54,7 +54,7 @@ class World:
         self.path = directory / "hook.py"
         install(actor, self.path)
         settings = {"onStartup": 1, "settings": {**case.get("settings", {}), **settings}}
-        script = {"config": settings, "runs": filled(case["runs"])}
+        script = {"config": settings, "runs": filled(case["runs"]), "concurrency": case.get("concurrency", 1)}
         Path(f"{self.path}.script.json").write_text(json.dumps(script))
         kind = case.get("kind", "plain")
         config = json.dumps({"configVersion": "v1", **settings}).encode()
@@ -190,3 +190,12 @@ async def test_a_run(
     world = World(HERE / actor, tmp_path, processes, case, CARRIERS[carrier])
     await play(world, children, records)
     assert is_forked(children, world.path) == (carrier == "fork")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "logs" in case], ids=named)
+async def test_the_log_of_a_hook_that_takes_several_runs(
+    tmp_path: Path, processes: HookProcesses, children: Children, records: list[str], case: Any
+) -> None:
+    """It sends what is printed with the run, in a thread, where others leave it to when it is printed."""
+    case = {**case, "concurrency": 2}
+    await play(World(HERE / ACTORS[1], tmp_path, processes, case, CARRIERS["lines"]), children, records)

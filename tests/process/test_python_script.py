@@ -90,6 +90,19 @@ def test_a_script_that_nobody_may_execute_is_left_to_the_kernel(tmp_path: Path) 
         find_script(Command((str(tmp_path / "missing"),), tmp_path, {}))
 
 
+def test_a_script_that_we_may_not_read_is_left_to_the_kernel(tmp_path: Path) -> None:
+    """Its Python says then that it cannot open the file."""
+    hook = command(tmp_path, f"#!{PYTHON}")
+    (tmp_path / "hook").chmod(0o111)
+    us = os.geteuid()
+    os.seteuid(us or 65534)  # root may read everything
+    try:
+        with pytest.raises(NotForked, match="it cannot be read: Permission denied"):
+            find_script(hook)
+    finally:
+        os.seteuid(us)
+
+
 def test_a_script_that_finds_an_interpreter_is_none(tmp_path: Path) -> None:
     (tmp_path / "python3").write_text("#!/bin/sh")
     (tmp_path / "python3").chmod(0o755)

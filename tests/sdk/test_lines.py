@@ -81,6 +81,12 @@ async def gives_up():
     import asyncio
     raise asyncio.CancelledError
 
+@hook.on("v1/Pod", name="starts_a_program")
+def starts_a_program(progress):
+    import subprocess
+    count = "import os; print(len(os.listdir('/proc/self/fd')))"
+    progress(subprocess.check_output([sys.executable, "-c", count], close_fds=False, text=True).strip())
+
 @hook.on("v1/Pod", name="quick")
 def quick():
     pass
@@ -251,6 +257,13 @@ def test_what_functions_side_by_side_print_is_sent_with_their_runs(session: Sess
     assert lines[-2:] == [("stderr", "ValueError: no luck"), ("stdout", "no end")]
     assert session.process.stdout
     assert session.process.stdout.readline() == "of the process\n"
+
+
+def test_programs_of_a_function_have_neither_requests_nor_answers(session: Session) -> None:
+    """Which they would hold open, or print to: standard streams, and the directory that is listed."""
+    session.next()
+    session.run("1", "starts_a_program")
+    assert session.next()["progress"]["message"] == "4"
 
 
 @wide

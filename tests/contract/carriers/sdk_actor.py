@@ -77,6 +77,6 @@ def answer_as(action: Any, task: Task) -> None:
 
 
 if sys.argv[1:] == ["--resident"]:
-    lines.serve(carry_out)
+    lines.serve(carry_out, SCRIPT["concurrency"])
 else:
     sys.exit(carriers.run_once(carry_out))

@@ -14,6 +14,7 @@ from hookrunner.errors import HookFailed
 from hookrunner.hooks.resident import line_carrier, messages, resident_process
 from hookrunner.hooks.resident.resident_pool import RESTARTS
 from hookrunner.model.bindings import Resident
+from hookrunner.model.hook_runs import RunOptions
 from hookrunner.waits import Pauses
 from tests.hooks.resident.conftest import ANSWERS, Residents
 
@@ -128,6 +129,19 @@ async def test_a_hook_that_ignores_a_cancel_is_ended(residents: Residents) -> No
     with pytest.raises(HookFailed, match="timed out after"):
         await residents.run(hook)
     await residents.run(hook)
+    assert residents.state(hook).restarts == {"failed": 1}
+
+
+async def test_runs_beside_one_that_ignores_its_cancel_fail_with_its_process_and_are_good_when_repeated(
+    residents: Residents,
+) -> None:
+    """The one without a limit would have been answered: it is lost with the process, and named with the reason."""
+    hook = residents.hook(GOOD_AFTERWARDS + "hello(capabilities=['cancel'], concurrency=2)\nrequests.read()\n")
+    runs = [residents.run(hook, RunOptions(timeout=0.3)), residents.run(hook, RunOptions(timeout=60.0))]
+    ends = await asyncio.gather(*runs, return_exceptions=True)
+    words = ["timed out after 0.3", "it was ended: a run took too long, and it did not answer a cancel"]
+    assert [word in str(end) for word, end in zip(words, ends, strict=True)] == [True, True], ends
+    await asyncio.gather(residents.run(hook), residents.run(hook))
     assert residents.state(hook).restarts == {"failed": 1}
 
 
