@@ -68,6 +68,12 @@ async def test_the_child_is_ours_and_is_measured(children: Children, tmp_path: P
     assert 0 < end.user_seconds + end.system_seconds < 5
 
 
+async def test_the_seed_of_hashes_is_one_for_each_interpreter(children: Children, tmp_path: Path) -> None:
+    """A child cannot change it. That a set PYTHONHASHSEED holds is one of the traps."""
+    hook = write(tmp_path / "hook", "print(hash('text'))")
+    assert len({(await run(children, hook)).stdout for _ in range(3)}) == 1
+
+
 async def test_a_venv_of_a_module_has_an_interpreter_of_its_own(children: Children, tmp_path: Path) -> None:
     """Its first line names another Python; the file is an argument of the venv's, as for modules."""
     venv.create(tmp_path / "venv", symlinks=True)

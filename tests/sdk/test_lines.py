@@ -165,11 +165,12 @@ def test_a_run_that_is_over_its_time_is_interrupted_and_the_process_stays(
     session: Session, binding: str, cleaned_up: list[str]
 ) -> None:
     session.next()
-    for number in "12":
+    reasons: tuple[messages.CancelReason, ...] = ("deadline", "fenced")
+    for number, reason in zip("12", reasons, strict=True):
         session.begin(number, binding)
-        session.tell(messages.cancel_line(number, "deadline"))
+        session.tell(messages.cancel_line(number, reason))
         assert [session.next()["progress"]["message"] for _ in cleaned_up] == cleaned_up
-        failed = {"outcome": "failed", "message": "cancelled: deadline", "operations": []}
+        failed = {"outcome": "failed", "message": f"cancelled: {reason}", "operations": []}
         assert session.next()["answer"] == {"id": number, **failed}
     session.run("3", "quick")
     assert session.next() == {"answer": {"id": "3"}}
