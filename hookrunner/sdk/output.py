@@ -2,11 +2,13 @@
 
 Which one that is stands in a context variable. So it is known in coroutines, in their tasks, and in what
 `asyncio.to_thread` calls. A thread that a function starts has a context of its own (before Python 3.14), and what it
-prints is the process's; so is what other programs print, which write to the descriptors.
+prints is the process's; so is what other programs print, which write to the descriptors, and what a fork of this
+process prints: only one process writes answers.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +21,10 @@ Report = Callable[[str, Mapping[str, Any]], bool]
 
 
 class _RunOutput:
-    """Sends the lines that one run prints. What has no end yet waits for it."""
+    """Sends the lines that one run prints in this process. What has no end yet waits for it."""
 
     def __init__(self, report: Report) -> None:
+        self.process = os.getpid()
         self._report = report
         self._rest = {"stdout": "", "stderr": ""}
         self._lock = threading.Lock()
@@ -64,4 +67,4 @@ def sent_with(report: Report) -> Iterator[None]:
 
 def _write(stream: str, write: Callable[[str], int], text: str) -> int:
     output = _CURRENT.get()
-    return output.write(stream, text) if output else write(text)
+    return output.write(stream, text) if output and output.process == os.getpid() else write(text)
