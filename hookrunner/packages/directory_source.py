@@ -42,6 +42,8 @@ from hookrunner.packages.package_files import (
     SIGNATURE_SUFFIX,
     PackageFiles,
     Seal,
+    digest_of,
+    parse_checksums,
     seal_of,
 )
 from hookrunner.shapes import suggestion
@@ -61,13 +63,14 @@ class _FileOnDisk(NamedTuple):
 
 
 class DirectorySource:
-    """Channels and packages below `root`. `location` is the root, for messages."""
+    """Channels and packages below `root`. `location` is the root, for messages, unless another one is given: that of
+    which the directory is a copy."""
 
     is_remote = False
     is_pinned = False
 
-    def __init__(self, root: Path) -> None:
-        self.location = str(root)
+    def __init__(self, root: Path, location: str = "") -> None:
+        self.location = location or str(root)
         self._root = root
         self._packages = WeakValueDictionary[tuple[str, str, tuple[_FileOnDisk, ...]], Package]()
 
@@ -88,9 +91,9 @@ class DirectorySource:
         return await asyncio.to_thread(self._list_versions, component)
 
     async def read_digest(self, component: str, version: str) -> str:
-        """Empty: it is not known without the package."""
+        """The digest of a package by its list of checksums, empty without one."""
         require_package(component, version)
-        return ""
+        return await asyncio.to_thread(self._read_digest, component, version)
 
     async def read_seal(self, component: str, version: str) -> Seal:
         """The list of checksums and its signature. Raises PackageError: Unreachable, Malformed, TooLarge."""
@@ -124,6 +127,11 @@ class DirectorySource:
         except OSError as error:
             raise _unusable(what, error) from None
         return decode_channel(name, text)
+
+    def _read_digest(self, component: str, version: str) -> str:
+        name = f"{component} {version}"
+        listed = self._read_beside(self._directory(component, version) / CHECKSUMS, f"package {name}")
+        return "" if listed is None else digest_of(parse_checksums(name, listed))
 
     def _read_beside(self, path: Path, what: str) -> bytes | None:
         """A file that may be missing. Raises PackageError."""
@@ -180,7 +188,8 @@ class DirectorySource:
                 text = f"{error.filename} does not exist; correct the link or write the file"
                 raise files.refusal("Malformed", text) from None
             text = f"does not exist; use another version or add it{self._suggestion(component, version)}"
-            raise files.refusal("NotFound", f"{directory} {text}") from None
+            shown = f"{self.location}/{PACKAGES}/{component}/{version}"
+            raise files.refusal("NotFound", f"{shown} {text}") from None
         except OSError as error:
             raise _unusable(f"package {component} {version}", error) from None
 

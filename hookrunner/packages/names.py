@@ -25,7 +25,8 @@ LARGEST_PACKAGE = 32 << 20
 LARGEST_TRANSFER = LARGEST_PACKAGE
 LARGEST_UNPACKED = 4 * LARGEST_PACKAGE
 MOST_ENTRIES = 20 * MOST_FILES
-"""What an archive is: bytes of what is sent for one package, bytes when it is unpacked, files and directories in it."""
+"""What an archive is, and a commit of a repository: bytes of what is sent for it, bytes when it is unpacked, files and
+directories in it."""
 LARGEST_CHANNEL = PACKAGE_TEXT.size
 """Bytes. A file of checksums is bounded as a channel is."""
 

@@ -38,6 +38,9 @@ from hookrunner.metrics.names import Metrics
 from hookrunner.packages.channels import PARSING, Channel, parse_channel
 from hookrunner.packages.cluster_source import ClusterSource
 from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.git.git_checkouts import GitCheckouts
+from hookrunner.packages.git.git_source import GitSource
+from hookrunner.packages.git_locations import GitLocation
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.https_source import HttpsSource
 from hookrunner.packages.oci.image_layout import LayoutStore
@@ -70,15 +73,16 @@ _GONE = frozenset({"Unreachable", "NotFound"})
 @dataclass(frozen=True, slots=True)
 class SourceOpener:
     """Opens the sources of addons. `timeout` are seconds for one channel or package of a server; 0 is no limit.
-    `locations` has where each addon has its packages, by its name, or why that cannot be read. One of the `keys` must
-    have signed what comes from elsewhere than the addon's own directory, whose programs are run anyway; with None no
-    signature is required."""
+    `locations` has where each addon has its packages, by its name, or why that cannot be read; `checkouts` are of those
+    in git. One of the `keys` must have signed what comes from elsewhere than the addon's own directory, whose programs
+    are run anyway; with None no signature is required."""
 
     reader: HttpsReader
     client: Client | None
     timeout: float
     locations: Mapping[str, SourceLocation | str]
     registries: RegistryClient
+    checkouts: GitCheckouts
     keys: TrustedKeys | None = None
     _directories: dict[Path, DirectorySource] = field(default_factory=dict)
     _layouts: dict[Path, OciSource] = field(default_factory=dict)
@@ -103,6 +107,8 @@ class SourceOpener:
                 return self._directories[path]
             case WebLocation(url):
                 return HttpsSource(url, self.reader, kubernetes, self.timeout)
+            case GitLocation():
+                return GitSource(location.at(kubernetes), self.checkouts)
             case RegistryLocation():
                 return self._open_registry(location.at(kubernetes))
             case LayoutLocation(path):
@@ -110,10 +116,13 @@ class SourceOpener:
                     self._layouts[path] = OciSource(LayoutStore(location), OciMemory(), 0.0)
                 return self._layouts[path]
             case ClusterLocation():
-                if self.client is None:
-                    text = "needs a cluster; name a directory or a web server with --addon-source"
-                    raise PackageError("Unreachable", f"the source {location} {text}")
-                return ClusterSource(location, self.client)
+                return self._open_objects(location)
+
+    def _open_objects(self, location: ClusterLocation) -> ClusterSource:
+        if self.client is None:
+            text = "needs a cluster; name a directory or a web server with --addon-source"
+            raise PackageError("Unreachable", f"the source {location} {text}")
+        return ClusterSource(location, self.client)
 
     def _open_registry(self, location: RegistryLocation) -> OciSource:
         memory = self._memories.setdefault(str(location), OciMemory())

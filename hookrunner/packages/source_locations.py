@@ -7,6 +7,7 @@
 |---|---|
 | `PATH`, `file:PATH` | a directory; a relative path is relative to the base |
 | `https://BASE`, `http://BASE` | a web server; `{kubernetes}` stands for the cluster's version |
+| `git::URL[//SUB][?ref=REF]` | a directory of a git repository, at a branch, tag or commit (`git_locations.py`) |
 | `oci://HOST/PATH`, `oci+http://HOST/PATH`, `oci-layout:PATH` | OCI repositories (`oci_locations.py`) |
 | `configmap:NS[/NAME]`, `secret:NS[/NAME]` | objects in a namespace; NAME has the channels |
 
@@ -23,6 +24,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from hookrunner.errors import BadSetting
 from hookrunner.model.addons import Addon
+from hookrunner.packages.git_locations import GIT, GitLocation, parse_git_location
 from hookrunner.packages.mirrors import Mirrors, parse_mirrors
 from hookrunner.packages.names import is_component, shown
 from hookrunner.packages.oci_locations import (
@@ -115,16 +117,18 @@ class ClusterLocation:
         return f"{self.kind.lower()}:{self.namespace}/{self.channels}"
 
 
-SourceLocation: TypeAlias = DirectoryLocation | WebLocation | ClusterLocation | RegistryLocation | LayoutLocation
+SourceLocation: TypeAlias = (
+    DirectoryLocation | WebLocation | GitLocation | ClusterLocation | RegistryLocation | LayoutLocation
+)
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 """Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/"""
-_LATER = re.compile(r"git::|git@|ssh://|git://|(?!https?://).*\.git(//|\?|$)")
+_LIKE_GIT = re.compile(r"git@|ssh://|git://|(?!https?://).*\.git(//|\?|$)")
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _FORMS = (
-    "write a path, file:PATH, https://HOST/PATH, oci://HOST/PATH, oci-layout:PATH, configmap:NAMESPACE[/NAME] or "
-    "secret:NAMESPACE[/NAME]"
+    "write a path, file:PATH, https://HOST/PATH, git::https://HOST/PATH, oci://HOST/PATH, oci-layout:PATH, "
+    "configmap:NAMESPACE[/NAME] or secret:NAMESPACE[/NAME]"
 )
 
 
@@ -203,8 +207,10 @@ def parse_location(text: str, base: Path, plain_http: bool = False) -> SourceLoc
     wrong and how to write it."""
     if not text or "\0" in text:
         raise ValueError(f"a source cannot be empty; {_FORMS}")
-    if _LATER.match(text):
-        raise ValueError(f"sources in git are not supported yet; {_FORMS}")
+    if text.startswith(GIT):
+        return parse_git_location(text, base, plain_http)
+    if _LIKE_GIT.match(text):
+        raise ValueError("a git repository is written git::https://HOST/PATH or git::file:PATH; ssh is not supported")
     if text.startswith("bundle:"):
         raise ValueError(f"cluster bundles (bundle.gke.io) are not read: put their objects into ConfigMaps; {_FORMS}")
     if text.startswith((REGISTRY, PLAIN_REGISTRY)):

@@ -4,15 +4,9 @@ check_base("https://example.com/addons", plain_http=False)      # raises ValueEr
 without_credentials("https://me:secret@example.com/x")          # "https://example.com/x"
 """
 
-from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
-from yarl import URL
-
 from kubetypes.foreign_pages import is_loopback
-
-ReadLogin = Callable[[URL], Awaitable[tuple[str, str] | None]]
-"""User and password for a server, None without. Raises PackageError."""
 
 
 def check_base(text: str, plain_http: bool) -> None:

@@ -12,6 +12,7 @@ from hookrunner.errors import PackageError
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addons import Addon, AddonObject
 from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.git.git_checkouts import GitCheckouts
 from hookrunner.packages.host_credentials import CredentialsFile
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.oci.registry_client import RegistryClient
@@ -183,13 +184,18 @@ async def test_locations_become_sources(tmp_path: Path, place: WebPlace) -> None
         locations: dict[str, SourceLocation | str] = {
             "files": parse_location("channels", tmp_path),
             "web": parse_location("https://me:pw@example.com/{kubernetes}", tmp_path),
+            "git": parse_location("git::https://me:pw@example.com/a.git//x?ref=v{kubernetes}", tmp_path),
             "objects": ClusterLocation("ConfigMap", "addons"),
             "wrong": "source of the addon 'wrong': a source cannot be empty",
         }
-        opener = SourceOpener(reader, None, 1.0, locations, RegistryClient(reader, CredentialsFile()))
+        logins = CredentialsFile()
+        checkouts = GitCheckouts(tmp_path, reader, logins, 1.0)
+        opener = SourceOpener(reader, None, 1.0, locations, RegistryClient(reader, logins), checkouts)
         directory, web = opener.open("files", "v1.34.0"), opener.open("web", "v1.34.0")
         assert (directory.location, directory.is_remote) == (str(tmp_path / "channels"), False)
         assert (web.location, web.is_remote) == ("https://example.com/{kubernetes}", True)
+        git = opener.open("git", "v1.34.0")
+        assert (git.location, git.is_remote) == ("git::https://example.com/a.git//x?ref=v1.34.0", True)
         with pytest.raises(PackageError, match="configmap:addons/addon-channels needs a cluster"):
             opener.open("objects", "v1.34.0")
         with pytest.raises(PackageError, match="'wrong': a source cannot be empty"):

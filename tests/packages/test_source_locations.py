@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadSetting
+from hookrunner.packages.git_locations import GitLocation
 from hookrunner.packages.oci_locations import LayoutLocation, RegistryLocation
 from hookrunner.packages.source_locations import (
     ClusterLocation,
@@ -36,6 +37,16 @@ BASE = Path("/addons/coredns")
         ("http://127.0.0.1:8080", WebLocation("http://127.0.0.1:8080")),
         ("http://[::1]:8080/x", WebLocation("http://[::1]:8080/x")),
         ("http://localhost", WebLocation("http://localhost")),
+        ("git::https://example.com/a.git", GitLocation("https://example.com/a.git")),
+        ("git::https://example.com:8443/a//b/c/?ref=v1", GitLocation("https://example.com:8443/a", "b/c", "v1")),
+        ("git::https://example.com//b", GitLocation("https://example.com", "b")),
+        (
+            "git::http://127.0.0.1:80/a.git?ref=x{kubernetes}",
+            GitLocation("http://127.0.0.1:80/a.git", "", "x{kubernetes}"),
+        ),
+        ("git::file:///srv/a.git//b?ref=a/b", GitLocation("/srv/a.git", "b", "a/b")),
+        ("git::file:../a.git", GitLocation("/addons/coredns/../a.git")),
+        ("git::/srv/a b//c d", GitLocation("/srv/a b", "c d")),
         ("oci://example.com:5000/team/addons/", RegistryLocation("https://example.com:5000", "team/addons")),
         ("oci+http://127.0.0.1:5000/a", RegistryLocation("http://127.0.0.1:5000", "a")),
         ("oci-layout:addons.tar", LayoutLocation(BASE / "addons.tar")),
@@ -52,10 +63,24 @@ def test_a_text_is_a_location(text: str, location: SourceLocation) -> None:
     [
         ("", "cannot be empty; write a path, file:PATH, https://"),
         ("a\0b", "cannot be empty"),
-        ("git::https://example.com/a", "not supported yet"),
-        ("git@example.com:a.git", "not supported yet"),
-        ("ssh://example.com/a", "not supported yet"),
-        ("repo.git//sub", "not supported yet"),
+        ("git@example.com:a.git", "is written git::https://HOST/PATH or git::file:PATH; ssh is not supported"),
+        ("ssh://example.com/a", "ssh is not supported"),
+        ("git://example.com/a", "is written git::https://HOST/PATH"),
+        ("repo.git//sub", "is written git::https://HOST/PATH"),
+        ("git::ssh://git@example.com/a.git", "ssh and git:// are not supported, https is; write git::https://"),
+        ("git::git@example.com:a.git", "ssh and git:// are not supported"),
+        ("git::git://example.com/a.git", "ssh and git:// are not supported"),
+        ("git::", "it names no repository"),
+        ("git::https://", "has no host"),
+        ("git::http://example.com/a.git", "http://example.com is not protected"),
+        ("git::https://example.com/a#main", "has a query or a fragment"),
+        ("git::https://example.com/a?branch=x", "names no branch, tag or commit"),
+        ("git::https://example.com/a?ref=", "names no branch, tag or commit"),
+        ("git::https://example.com/a?ref=a..b", "names no branch, tag or commit"),
+        ("git::https://example.com/a?ref=--upload-pack", "names no branch, tag or commit"),
+        ("git::https://example.com/a?ref=a&depth=1 ", "names no branch, tag or commit"),
+        ("git::https://example.com/a//../b", "is no plain path in the repository"),
+        ("git::https://example.com/a//b//c", "is no plain path in the repository"),
         ("oci://example.com", "is no path of a repository; write oci://HOST"),
         ("oci://example.com/a:1", "is no path of a repository"),
         ("oci://example.com/Team/a", "is no path of a repository"),
@@ -91,6 +116,8 @@ def test_plain_http_is_allowed_where_nothing_is_verified() -> None:
 
 def test_a_location_is_shown_without_its_password() -> None:
     assert str(parse_location("https://me:secret@example.com:8443/a", BASE)) == "https://example.com:8443/a"
+    location = parse_location("git::https://me:secret@example.com/a//b?ref=c", BASE)
+    assert str(location) == "git::https://example.com/a//b?ref=c"
     assert str(parse_location("configmap:addons", BASE)) == "configmap:addons/addon-channels"
 
 

@@ -13,6 +13,7 @@ from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.package import parse_package
 from hookrunner.packages.source_locations import ClusterLocation
 from tests.oracles.distribution import Distribution, running_registry
+from tests.packages.git_place import git_place
 from tests.packages.oci.oci_places import DistributionPlace, LayoutPlace, RegistryPlace
 from tests.packages.oci.registry_server import registry_server
 from tests.packages.places import CHART, FILES, DirectoryPlace, Place, cluster_place, with_checksums
@@ -32,12 +33,14 @@ def distribution(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Distribut
 REAL = pytest.param("distribution", marks=pytest.mark.slow)
 
 
-@pytest.fixture(params=["directory", "https", "ConfigMap", "Secret", *OCI, REAL])
+@pytest.fixture(params=["directory", "https", "git", "git-files", "ConfigMap", "Secret", *OCI, REAL])
 async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
     async with AsyncExitStack() as stack:
         match request.param:
             case "https":
                 yield await stack.enter_async_context(web_place(tmp_path))
+            case "git" | "git-files" as name:
+                yield await stack.enter_async_context(git_place(tmp_path, is_web=name == "git"))
             case "ConfigMap" | "Secret" as kind:
                 yield await stack.enter_async_context(cluster_place(ClusterLocation(kind, "default")))
             case "oci-layout" | "oci-layout tar" as form:

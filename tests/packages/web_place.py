@@ -7,7 +7,7 @@ async with web_place(directory) as place:
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -20,6 +20,7 @@ from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.https_source import HttpsSource
 from tests.controlplane.certs import make_server_certificate
 
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 KUBERNETES = "v1.34.2-gke.100"
 
 
@@ -94,17 +95,30 @@ async def _lie(request: web.BaseRequest, answer: Answer) -> web.StreamResponse:
 async def web_place(directory: Path, names: AbstractResolver | None = None) -> AsyncIterator[WebPlace]:
     """One on a free port; its certificate, for 127.0.0.1 and localhost, lies in the directory. `names` is for its
     reader."""
-    pair = make_server_certificate(directory, "web")
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(pair.certificate, pair.key)
-    trust = ssl.create_default_context(cafile=str(pair.certificate))
-    async with HttpsReader(trust, resolver=names) as reader:
+    async with HttpsReader(make_trust(directory), resolver=names) as reader:
         place = WebPlace(reader)
-        runner = web.ServerRunner(web.Server(place.handle, handler_cancellation=True), shutdown_timeout=0)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
-            place.serve_at(f"https://127.0.0.1:{runner.addresses[0][1]}")
+        async with serve_tls(directory, place.handle) as base:
+            place.serve_at(base)
             yield place
-        finally:
-            await runner.cleanup()
+
+
+def make_trust(directory: Path) -> ssl.SSLContext:
+    """Trusts the certificate of servers in this directory, which is made."""
+    pair = make_server_certificate(directory, "web")
+    return ssl.create_default_context(cafile=str(pair.certificate))
+
+
+@asynccontextmanager
+async def serve_tls(
+    directory: Path, handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+) -> AsyncIterator[str]:
+    """The address of a server on a free port, with the certificate that `make_trust` has made."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(directory / "web.crt", directory / "web.key")
+    runner = web.ServerRunner(web.Server(handle, handler_cancellation=True), shutdown_timeout=0)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+        yield f"https://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,393 @@
+"""Sources in git: what a location means, what is fetched, and what is refused of a repository and of its server.
+
+Level: sandbox.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from aiohttp import encode_basic_auth
+
+from hookrunner.errors import PackageError
+from hookrunner.packages.git.git_checkouts import GitCheckouts
+from hookrunner.packages.git.git_transport import LARGEST_REFS
+from hookrunner.packages.names import LARGEST_TRANSFER
+from hookrunner.packages.package import parse_package
+from tests.packages.git_place import GitPlace, git_place
+from tests.packages.name_server import Names
+from tests.packages.places import FILES, with_checksums
+from tests.packages.web_place import Answer
+from tests.tables import each
+
+REFS, POSTED = "/addons.git/info/refs", "/addons.git/git-upload-pack"
+GIT_REFS = {"Content-Type": "application/x-git-upload-pack-advertisement"}
+GIT_RESULT = {"Content-Type": "application/x-git-upload-pack-result"}
+CHANNEL = b"manifests: [{version: 1.0.0}]\n"
+SHA = "1234567890" * 4
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[GitPlace]:
+    async with git_place(tmp_path) as place:
+        yield place
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[GitPlace]:
+    async with git_place(tmp_path, is_web=False) as place:
+        yield place
+
+
+async def refusal(answer: Awaitable[object]) -> PackageError:
+    with pytest.raises(PackageError) as raised:
+        await answer
+    return raised.value
+
+
+def put_versions(place: GitPlace) -> dict[str, str]:
+    """Commits by the names that mean them: a file `stable` that names each."""
+    commits = {}
+    for name in ("first", "release", "both", "main"):
+        place.put_channel("stable", f"manifests: [] # {name}\n".encode())
+        commits[name] = place.repository.git("rev-parse", "HEAD")
+    git = place.repository.git
+    git("tag", "v1.34.2", commits["first"])
+    git("tag", "--annotate", "--message", "x", "v2", commits["release"])
+    git("tag", "--annotate", "--message", "x", "both", commits["both"])
+    git("branch", "both", commits["main"])
+    git("branch", "release/1.0", commits["release"])
+    return commits
+
+
+REFERENCES = [
+    ("", "main"),
+    ("?ref=main", "main"),
+    ("?ref=refs/heads/both", "main"),
+    ("?ref=both", "both"),
+    ("?ref=v2", "release"),
+    ("?ref=release/1.0", "release"),
+    ("?ref=v{kubernetes}", "first"),
+]
+
+
+@pytest.mark.parametrize("protocol", ["version=2", ""], ids=["now", "old"])
+async def test_a_reference_is_a_branch_a_tag_or_the_default(place: GitPlace, protocol: str) -> None:
+    commits, place.protocol, read = put_versions(place), protocol, {}
+    for text, _ in REFERENCES:
+        source = place.source_at(f"git::{place.url}{text}", kubernetes="v1.34.2-gke.100")
+        read[text] = (await source.read_channel("stable")).split()[-1], source.revision
+    assert read == {text: (name, commits[name]) for text, name in REFERENCES}
+
+
+async def test_references_in_files_mean_the_same(files: GitPlace) -> None:
+    commits, read = put_versions(files), {}
+    for text, _ in REFERENCES:
+        source = files.source_at(f"git::{files.url}{text}", kubernetes="v1.34.2-gke.100")
+        read[text] = (await source.read_channel("stable")).split()[-1], source.revision
+    assert read == {text: (name, commits[name]) for text, name in REFERENCES}
+
+
+async def test_a_commit_that_is_named_is_fetched_without_a_question(place: GitPlace) -> None:
+    commit = put_versions(place)["first"]
+    source = place.source_at(f"git::{place.url}?ref={commit}")
+    assert await source.read_channel("stable") == "manifests: [] # first\n"
+    place.requests.clear()
+    assert await source.read_channel("stable") == "manifests: [] # first\n"
+    assert place.requests == []
+
+
+async def test_an_unchanged_commit_costs_the_question_alone(place: GitPlace) -> None:
+    place.put_channel("stable", CHANNEL)
+    place.put_package("coredns", "1.0.0", with_checksums(FILES))
+    await place.source.read_channel("stable")
+    assert [name for name, _ in place.requests].count("fetch") == 1
+    place.requests.clear()
+    source = place.source_at(f"git::{place.url}")
+    await source.read_channel("stable")
+    package = await source.read_package("coredns", "1.0.0")
+    assert await source.read_digest("coredns", "1.0.0") == package.digest
+    assert place.requests == [("GET", REFS), ("POST", POSTED)]
+
+
+async def test_all_who_look_at_once_share_one_question(place: GitPlace) -> None:
+    place.put_channel("stable", CHANNEL)
+    sources = [place.source_at(f"git::{place.url}") for _ in range(20)]
+    await asyncio.gather(*(source.read_channel("stable") for source in sources))
+    assert [name for name, _ in place.requests].count("fetch") == 1
+
+
+async def test_packages_are_of_the_commit_of_their_channel(place: GitPlace) -> None:
+    place.put_package("coredns", "1.0.0", FILES)
+    place.put_channel("stable", CHANNEL)
+    await place.source.read_channel("stable")
+    place.put_package("coredns", "1.0.0", {"manifest.yaml": b"kind: Changed\n"})
+    assert await place.source.read_package("coredns", "1.0.0") == parse_package("coredns", "1.0.0", FILES)
+
+
+async def test_history_is_not_fetched(place: GitPlace, tmp_path: Path) -> None:
+    """A pack with the large file of an earlier commit would be too large."""
+    place.put_channel("large", os.urandom(1 << 20))
+    (place.repository.directory / "large").unlink()
+    place.put_channel("stable", CHANNEL)
+    checkout = await place.checkouts.look(place.location(f"git::{place.url}"))
+    assert await checkout.source.read_channel("stable") == CHANNEL.decode()
+    assert max(place.sent) < 10_000
+
+
+async def test_a_branch_that_was_forced_elsewhere_is_followed_and_the_old_files_go(
+    place: GitPlace, tmp_path: Path
+) -> None:
+    place.put_channel("stable", CHANNEL)
+    assert await place.source.read_channel("stable") == CHANNEL.decode()
+    place.repository.git("checkout", "--quiet", "--orphan", "other")
+    place.put_channel("stable", b"manifests: []\n")
+    place.repository.git("branch", "--force", "main")
+    assert await place.source.read_channel("stable") == "manifests: []\n"
+    place.put_channel("edge", CHANNEL)
+    place.repository.git("branch", "--force", "main")
+    await place.source.read_channel("stable")
+    assert len(os.listdir(tmp_path / "checkouts")) <= 2
+
+
+async def test_a_directory_of_the_repository_is_the_source(files: GitPlace) -> None:
+    directory = files.repository.directory / "deploy/addons {1.34}"
+    directory.mkdir(parents=True)
+    (directory / "stable").write_bytes(CHANNEL)
+    files.repository.commit()
+    source = files.source_at(f"git::{files.url}//deploy/addons {{{{kubernetes}}}}", kubernetes="v1.34")
+    assert await source.read_channel("stable") == CHANNEL.decode()
+
+
+# ── what is refused ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@each(
+    "text, reason, problem",
+    [
+        ("?ref=gone", "NotFound", "no branch or tag has the name 'gone'; correct the part behind '?ref='"),
+        ("?ref=1234567", "NotFound", "'1234567'; a commit is written with all its 40 digits"),
+        (f"?ref={SHA}", "Unreachable", f"not our ref {SHA}"),
+        ("//gone", "NotFound", "has no directory 'gone' in the commit"),
+        ("//stable", "NotFound", "has no directory 'stable' in the commit"),
+        ("//module", "NotFound", "has no directory 'module' in the commit"),
+    ],
+)
+async def test_what_the_repository_does_not_have(place: GitPlace, text: str, reason: str, problem: str) -> None:
+    place.repository.git("update-index", "--add", "--cacheinfo", f"160000,{SHA},module")
+    place.put_channel("stable", CHANNEL)
+    error = await refusal(place.source_at(f"git::{place.url}{text}").read_channel("stable"))
+    assert (error.reason, problem in str(error)) == (reason, True), error
+    assert str(error).startswith(f"git::{place.url}{text}: ")
+
+
+async def test_an_empty_repository_and_none_are_named(files: GitPlace, tmp_path: Path) -> None:
+    files.repository.git("init", "--quiet", "--bare", str(tmp_path / "empty.git"))
+    error = await refusal(files.source_at(f"git::{tmp_path}/empty.git").read_channel("stable"))
+    assert (error.reason, "no commit yet, or no default branch" in str(error)) == ("NotFound", True)
+    error = await refusal(files.source_at(f"git::{tmp_path}/none").read_channel("stable"))
+    assert (error.reason, "is no git repository" in str(error)) == ("Unreachable", True)
+
+
+async def test_submodules_and_lfs_are_refused_where_they_are_needed(files: GitPlace) -> None:
+    for version in ("1.0.0", "2.0.0", "3.0.0"):
+        files.put_package("coredns", version, FILES)
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+    files.put_package("coredns", "2.0.0", {"manifest.yaml": pointer})
+    (files.repository.directory / "stable").write_bytes(pointer)
+    files.repository.git("add", "--all")
+    files.repository.git("update-index", "--add", "--cacheinfo", f"160000,{SHA},packages/coredns/3.0.0/crds")
+    files.repository.git("update-index", "--add", "--cacheinfo", f"160000,{SHA},packages/flannel")
+    files.repository.git("commit", "--quiet", "--message", "more")
+    said = [str(await refusal(files.source.read_channel("stable")))]
+    said += [str(await refusal(files.source.read_package("coredns", version))) for version in ("2.0.0", "3.0.0")]
+    said += [str(await refusal(files.source.read_package("flannel", "1.0.0")))]
+    assert [("Git LFS" in text, "is a submodule, which is not fetched" in text) for text in said] == [
+        (True, False),
+        (True, False),
+        (False, True),
+        (False, True),
+    ]
+    assert (await files.source.read_package("coredns", "1.0.0")).files == FILES
+
+
+async def test_links_stay_inside(files: GitPlace) -> None:
+    root = files.repository.directory
+    (root / "edge").write_bytes(CHANNEL)
+    (root / "stable").symlink_to("edge")
+    (root / "outside").symlink_to("/etc/hostname")
+    files.put_package("coredns", "1.0.0", FILES)
+    (root / "packages/coredns/latest").symlink_to("1.0.0")
+    files.repository.commit()
+    assert await files.source.read_channel("stable") == CHANNEL.decode()
+    assert (await files.source.read_package("coredns", "latest")).files == FILES
+    assert "by a symbolic link" in str(await refusal(files.source.read_channel("outside")))
+
+
+async def test_trees_that_no_git_makes_write_nothing_elsewhere(files: GitPlace, tmp_path: Path) -> None:
+    repository, outside = files.repository, tmp_path / "outside"
+    outside.mkdir()
+    blob, link = repository.write_blob(b"x"), repository.write_blob(str(outside).encode())
+    inner = repository.write_tree((0o100644, b"stolen", blob))
+    trees = [
+        ((0o120000, b"a", link), (0o40000, b"a", inner)),
+        ((0o40000, b"a", inner), (0o120000, b"a", link)),
+        ((0o40000, b"..", inner),),
+        ((0o100644, b"../outside/stolen", blob),),
+        ((0o100644, b".GIT", blob),),
+        ((0o100644, b"", blob),),
+        ((0o60000, b"device", blob),),
+        ((0o40000, b"blob", blob),),
+        ((0o100644, b"tree", inner),),
+        ((0o120000, b"link", repository.write_blob(b"a\0b")),),
+        ((0o100644, b"missing", SHA),),
+    ]
+    said = []
+    for entries in trees:
+        repository.commit_tree(repository.write_tree(*entries))
+        said.append((await refusal(files.source.read_channel("stable"))).reason)
+    assert said == ["NoChannel"] * 2 + ["Malformed"] * (len(trees) - 2), "of two with one name, dulwich takes one"
+    assert (os.listdir(outside), len(os.listdir(tmp_path / "checkouts"))) == ([], 1)
+
+
+@pytest.mark.slow
+async def test_a_repository_that_unpacks_to_more_than_allowed_is_refused(files: GitPlace, tmp_path: Path) -> None:
+    repository = files.repository
+    blob = repository.write_blob(bytes(5 << 20))
+    tree = repository.write_tree(*((0o100644, b"f%05d" % number, blob) for number in range(20_001)))
+    repository.commit_tree(tree)
+    assert "more than 20,000 files and directories" in str(await refusal(files.source.read_channel("stable")))
+    repository.commit_tree(repository.write_tree(*((0o100644, b"f%03d" % number, blob) for number in range(30))))
+    assert "more than 128 MiB" in str(await refusal(files.source.read_channel("stable")))
+    assert os.listdir(tmp_path / "checkouts") == []
+
+
+async def test_a_file_that_is_too_large_is_refused_with_its_package_alone(files: GitPlace) -> None:
+    files.put_package("coredns", "1.0.0", FILES)
+    files.put_package("coredns", "2.0.0", {"manifest.yaml": bytes((5 << 20) + 2)})
+    assert (await refusal(files.source.read_package("coredns", "2.0.0"))).reason == "TooLarge"
+    assert (await files.source.read_package("coredns", "1.0.0")).files == FILES
+
+
+# ── servers ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@each("path", [REFS, POSTED])
+async def test_a_server_that_hangs_is_left_at_the_deadline(place: GitPlace, tmp_path: Path, path: str) -> None:
+    """With one thread: it is free again for the next look."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    place.put_channel("stable", CHANNEL)
+    checkouts = GitCheckouts(tmp_path / "checkouts", place.reader, place.credentials, timeout=0.3)
+    await place.source.read_channel("stable")
+    place.answers[path] = Answer(body=None)
+    source = place.source_at(f"git::{place.url}", checkouts)
+    for _ in range(2):
+        error = await refusal(source.read_channel("stable"))
+        assert (error.reason, "within 0.3 s; raise --addon-fetch-timeout" in str(error)) == ("Unreachable", True)
+    place.answers.clear()
+    assert await place.source.read_channel("stable") == CHANNEL.decode()
+
+
+async def test_a_fetch_that_is_left_in_the_middle_leaves_nothing(place: GitPlace, tmp_path: Path) -> None:
+    place.put_channel("stable", CHANNEL)
+    place.fetch_answer = Answer(body=None)
+    checkouts = GitCheckouts(tmp_path / "checkouts", place.reader, place.credentials, timeout=0.5)
+    await refusal(place.source_at(f"git::{place.url}", checkouts).read_channel("stable"))
+    assert [name for name, _ in place.requests][-1] == "fetch"
+    assert os.listdir(tmp_path / "checkouts") == []
+
+
+@each(
+    "path, answer, reason, problem",
+    [
+        (REFS, Answer(status=500), "Unreachable", "HTTP 500"),
+        (REFS, Answer(status=404), "Unreachable", "HTTP 404; correct the address, or name a user"),
+        (REFS, Answer(status=401), "Unreachable", "HTTP 401; name a user and a password by --addon-credentials"),
+        (REFS, Answer(body=b"<html>"), "Unreachable", "it is no git repository"),
+        (REFS, Answer(body=b"", headers=GIT_REFS), "Unreachable", "closed the connection"),
+        (REFS, Answer(body=b"zzzz", headers=GIT_REFS), "Unreachable", "Invalid pkt-line length prefix"),
+        (REFS, Answer(body=b"x" * (LARGEST_REFS + 1), headers=GIT_REFS), "TooLarge", "sends more than 4 MiB"),
+        (POSTED, Answer(body=b"<html>"), "Unreachable", "it is no git repository"),
+        (POSTED, Answer(body=b"000dERR gone\n", headers=GIT_RESULT), "Unreachable", "gone"),
+        (POSTED, Answer(body=b"000b\xff", headers=GIT_RESULT), "Unreachable", "does not match length"),
+        (POSTED, Answer(body=b"000aabcdef0000", headers=GIT_RESULT), "Malformed", "the answer is not git's"),
+        (POSTED, Answer(body=b"x" * (LARGEST_REFS + 1), headers=GIT_RESULT), "TooLarge", "sends more than 4 MiB"),
+        (POSTED, Answer(status=307, headers={"Location": "/x"}), "Malformed", "redirects what was sent to it"),
+        (REFS, Answer(status=302, headers={"Location": "/elsewhere"}), "Unreachable", "without info/refs"),
+        (REFS, Answer(status=302, headers={"Location": "http://localhost/x"}), "Malformed", "redirects to http:"),
+    ],
+)
+async def test_an_answer_that_is_none(place: GitPlace, path: str, answer: Answer, reason: str, problem: str) -> None:
+    place.put_channel("stable", CHANNEL)
+    place.answers = {path: answer}
+    place.answers["/elsewhere"] = Answer(body=b"x", headers=GIT_REFS)
+    error = await refusal(place.source.read_channel("stable"))
+    assert (error.reason, problem in str(error)) == (reason, True), error
+
+
+def packet(text: bytes) -> bytes:
+    return b"%04x%s" % (len(text) + 4, text)
+
+
+@each(
+    "body, reason, problem",
+    [
+        (b"x" * (LARGEST_TRANSFER + 1), "TooLarge", "sends more than 32 MiB"),
+        (packet(b"packfile\n") + packet(b"\1PACK" + bytes(40)) + b"0000", "Malformed", "is damaged"),
+        (packet(b"packfile\n") + packet(b"\3out of disk") + b"0000", "Unreachable", "out of disk"),
+        (packet(b"packfile\n") + b"0000", "Malformed", "is damaged"),
+        (packet(b"packfile-uris\n") + packet(b"https://127.0.0.1/x sha1 %s" % SHA.encode()) + b"0000", "Malformed", ""),
+    ],
+)
+async def test_objects_that_are_none(place: GitPlace, tmp_path: Path, body: bytes, reason: str, problem: str) -> None:
+    place.put_channel("stable", CHANNEL)
+    place.fetch_answer = Answer(body=body, headers=GIT_RESULT)
+    error = await refusal(place.source.read_channel("stable"))
+    assert (error.reason, problem in str(error)) == (reason, True), error
+    assert [path for _, path in place.requests if path not in (REFS, POSTED)] == []
+    assert os.listdir(tmp_path / "checkouts") == []
+
+
+async def test_the_objects_of_another_commit_are_refused(place: GitPlace) -> None:
+    place.put_channel("stable", CHANNEL)
+    others = place.repository.pack()
+    place.put_channel("stable", b"manifests: []\n")
+    place.fetch_answer = Answer(body=packet(b"packfile\n") + packet(b"\1" + others) + b"0000", headers=GIT_RESULT)
+    error = await refusal(place.source.read_channel("stable"))
+    assert (error.reason, "is damaged" in str(error)) == ("Malformed", True), error
+
+
+async def test_a_redirect_of_the_question_leads_the_rest(place: GitPlace) -> None:
+    place.put_channel("stable", CHANNEL)
+    moved = place.url.replace("addons.git", "old.git")
+    place.answers["/old.git/info/refs"] = Answer(
+        status=301, headers={"Location": f"{place.url}/info/refs?service=git-upload-pack"}
+    )
+    assert await place.source_at(f"git::{moved}").read_channel("stable") == CHANNEL.decode()
+    assert ("POST", "/old.git/git-upload-pack") not in place.requests
+
+
+async def test_a_public_server_leads_to_no_private_address(tmp_path: Path) -> None:
+    names = Names(localhost=["127.0.0.1", "93.184.216.34"], inside=["127.0.0.1"])
+    async with git_place(tmp_path, names=names) as place:
+        place.answers[REFS] = Answer(
+            status=302, headers={"Location": f"{place.url}/info/refs?x".replace("127.0.0.1", "inside")}
+        )
+        url = place.url.replace("127.0.0.1", "localhost")
+        error = await refusal(place.source_at(f"git::{url}").read_channel("stable"))
+        assert "inside has a private address" in str(error)
+
+
+async def test_a_password_is_sent_to_its_server_and_shown_nowhere(place: GitPlace) -> None:
+    place.put_channel("stable", CHANNEL)
+    place.required = encode_basic_auth("me", "s3cret/:@")
+    assert "HTTP 401" in str(await refusal(place.source.read_channel("stable")))
+    host = place.url.split("/")[2]
+    place.logins.write_text(f'{{"auths": {{"{host}/addons.git": {{"username": "me", "password": "s3cret/:@"}}}}}}')
+    assert await place.source.read_channel("stable") == CHANNEL.decode()
+    source = place.source_at(f"git::{place.url.replace('//', '//me:s3cret%2F:%40@')}?ref=gone")
+    assert "'gone'" in str(error := await refusal(source.read_channel("stable")))
+    assert ["s3cret" in text for text in (str(error), source.location, repr(error.__cause__))] == [False] * 3
