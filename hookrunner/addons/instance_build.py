@@ -38,11 +38,13 @@ from kubetypes.light_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ChosenPackage:
-    """A package, its version as it was found, and the directory with its files."""
+    """A package, its version as it was found, the directory with its files, and the git commit that it is from; "" for
+    other sources."""
 
     version: ResolvedVersion
     package: Package
     directory: Path
+    commit: str = ""
 
 
 @dataclass(frozen=True)

@@ -269,6 +269,7 @@ def _installed(facts: InstanceFacts) -> Mapping[str, JSON]:
         "channel": installed.channel,
         "serial": installed.serial or None,
         "digest": installed.digest,
+        "commit": installed.commit,
         "release": installed.release,
         "revision": installed.revision,
         "startedAt": installed.started_at,

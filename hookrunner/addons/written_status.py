@@ -26,6 +26,7 @@ SHAPES: Mapping[str, Shape] = {
     "serial": _NUMBER,
     "availableVersion": TEXT,
     "digest": TEXT,
+    "commit": TEXT,
     "release": TEXT,
     "revision": _NUMBER,
     "lastHealthy": Table({"version": TEXT, "revision": _NUMBER, "time": TEXT}, open=True),

@@ -111,13 +111,13 @@ class PackageChoice:
             return None
         channel, available = str(status.get("channel") or ""), str(status.get("availableVersion") or "")
         version = ResolvedVersion(head.version, channel, package.digest, available, serial=_serial(status, channel))
-        return await self._held_one(version, package)
+        return await self._held_one(version, package, _commit_of(status, package))
 
     async def _put_in_place(self, chosen: ChosenPackage) -> ChosenPackage:
         """What was chosen before, in its directory; written again if that was deleted. Raises PackageError."""
         if self._fetcher.cache.is_in_place(chosen.package.digest):
             return chosen
-        return await self._held_one(chosen.version, chosen.package)
+        return await self._held_one(chosen.version, chosen.package, chosen.commit)
 
     async def _ask(
         self, source: PackageSource, instance: Instance, status: JSON, request: VersionRequest
@@ -133,7 +133,7 @@ class PackageChoice:
         with self._metrics.time_addon_step(instance.labels, "fetch"):
             package = await self._fetcher.fetch(source, _package_request(self._addon, instance, status, version))
         self._expired = bool(version.unread)
-        return await self._held_one(version, package)
+        return await self._held_one(version, package, source.commit or _commit_of(status, package))
 
     async def _read_channel(self, source: PackageSource, name: str) -> Channel | PackageError:
         """The channel, or why it cannot be read: whether that matters depends on the version that is wanted."""
@@ -142,7 +142,7 @@ class PackageChoice:
         except PackageError as error:
             return error
 
-    async def _held_one(self, version: ResolvedVersion, package: Package) -> ChosenPackage:
+    async def _held_one(self, version: ResolvedVersion, package: Package, commit: str) -> ChosenPackage:
         """The package in a directory that stays. Raises PackageError."""
         directory = await self._fetcher.hold(package)
         if package.digest in self._held:
@@ -151,13 +151,18 @@ class PackageChoice:
         self._held.append(package.digest)
         if len(self._held) > _HELD:
             self._fetcher.cache.release(self._held.popleft())
-        return ChosenPackage(version, package, directory)
+        return ChosenPackage(version, package, directory, commit)
 
 
 def _question_of(instance: Instance, request: VersionRequest) -> _Question:
     annotations = instance.annotations
     accepted, reconcile = annotations.get(ACCEPT_DIGEST, ""), annotations.get(RECONCILE, "")
     return _Question(instance.uid, instance.generation, request.kubernetes, accepted, reconcile)
+
+
+def _commit_of(status: JSON, package: Package) -> str:
+    """The commit that the status has for this package."""
+    return str(status.get("commit") or "") if status.get("digest") == package.digest else ""
 
 
 def _followed(status: JSON, head: Head | None) -> str:

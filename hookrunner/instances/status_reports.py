@@ -160,7 +160,7 @@ def _installed(live: LiveUnit, status: JSON, now: float) -> Installed | None:
         started, channel, serial = _started(status, revision, now), chosen.version.channel, chosen.version.serial
         if restored is None:
             version, digest = chosen.version.version, chosen.package.digest
-            return Installed(version, digest, unit, revision, started, channel, serial=serial)
+            return Installed(version, digest, unit, revision, started, channel, serial=serial, commit=chosen.commit)
         return Installed(restored.version, "", unit, revision, started, channel, restored.note == PINNED, serial)
     if not live.planner.has_read_head:
         return _installed_before(status, unit)
@@ -169,8 +169,8 @@ def _installed(live: LiveUnit, status: JSON, now: float) -> Installed | None:
     known = status if status.get("revision") == head.revision else {}
     digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "") or _channel_of(head, prepared)
     started = _started(status, head.revision, now)
-    serial = int(known.get("serial") or 0)
-    return Installed(head.version, digest, unit, head.revision, started, channel, head.note == PINNED, serial)
+    pinned, serial, commit = head.note == PINNED, int(known.get("serial") or 0), str(known.get("commit") or "")
+    return Installed(head.version, digest, unit, head.revision, started, channel, pinned, serial, commit)
 
 
 def _channel_of(head: Head, prepared: PreparedBuild | None) -> str:
@@ -184,8 +184,9 @@ def _installed_before(status: JSON, unit: str) -> Installed | None:
     version, revision = str(status.get("version") or ""), int(status.get("revision") or 0)
     if not revision:
         return None
-    digest, started, channel = (str(status.get(key) or "") for key in ("digest", "startedAt", "channel"))
-    return Installed(version, digest, unit, revision, started, channel, serial=int(status.get("serial") or 0))
+    fields, serial = ("digest", "startedAt", "channel", "commit"), int(status.get("serial") or 0)
+    digest, started, channel, commit = (str(status.get(key) or "") for key in fields)
+    return Installed(version, digest, unit, revision, started, channel, serial=serial, commit=commit)
 
 
 def _restored(state: UnitState) -> Head | None:

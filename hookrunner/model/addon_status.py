@@ -150,7 +150,7 @@ class HookCondition:
 class Installed:
     """What is applied: the last revision that was deployed. `started_at` is the time of the rollout (RFC 3339);
     `pinned` says that it is an earlier revision, brought back on request; `serial` is that of the channel, 0 without
-    one."""
+    one; `commit` is that of git, "" for other sources."""
 
     version: str
     digest: str
@@ -160,6 +160,7 @@ class Installed:
     channel: str = ""
     pinned: bool = False
     serial: int = 0
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

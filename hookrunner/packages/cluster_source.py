@@ -61,6 +61,7 @@ class ClusterSource:
 
     is_remote = False
     is_pinned = False
+    commit = ""
 
     def __init__(self, location: ClusterLocation, client: Client) -> None:
         self.location = str(location)

@@ -68,6 +68,7 @@ class DirectorySource:
 
     is_remote = False
     is_pinned = False
+    commit = ""
 
     def __init__(self, root: Path, location: str = "") -> None:
         self.location = location or str(root)

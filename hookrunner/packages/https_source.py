@@ -47,6 +47,7 @@ class HttpsSource:
 
     is_remote = True
     is_pinned = False
+    commit = ""
 
     def __init__(self, base: str, reader: HttpsReader, kubernetes: str, timeout: float) -> None:
         self.location = without_credentials(base)

@@ -59,6 +59,11 @@ class PackageSource(Protocol):
     @property
     def is_pinned(self) -> bool: ...
 
+    @property
+    def commit(self) -> str:
+        """The git commit that was read; empty for other sources."""
+        ...
+
     async def read_channel(self, name: str) -> str:
         """A channel's text."""
         ...

@@ -78,6 +78,10 @@ def test_pinned_revision_is_current_and_says_so() -> None:
     assert (status["phase"], "brought back on request" in status["conditions"][0]["message"]) == ("Current", True)
 
 
+def test_commit_of_the_package_is_shown_if_it_has_one() -> None:
+    assert status_of(installed=replace(INSTALLED, commit="2fd4e1c"))["commit"] == "2fd4e1c"
+
+
 def failing(*statuses: str) -> list[ObjectReport]:
     return [ObjectReport(f"Pod {number}", status, status.lower()) for number, status in enumerate(statuses)]  # type: ignore[arg-type]
 

@@ -19,6 +19,7 @@ from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher
 from hookrunner.packages.source_locations import PackageSource
 from tests.instances.samples import ADDON, instance
+from tests.packages.git_place import git_place
 from tests.packages.places import FILES, with_checksums
 from tests.packages.web_place import Answer, WebPlace, web_place
 
@@ -261,3 +262,17 @@ async def test_restart_remembers_the_serial_without_asking(place: WebPlace, cach
     place.requests.clear()
     after = await chosen(choice_of(place.source, cache), instance(status=SETTLED | {"serial": 7}))
     assert (after.version.serial, place.requests) == (7, [])
+
+
+async def test_commit_is_that_of_the_repository_and_stays_while_it_is_down(tmp_path: Path, cache: PackageCache) -> None:
+    async with git_place(tmp_path) as place:
+        place.put_package("dns", "1.0", with_checksums(FILES))
+        place.put_channel("stable", CHANNEL % b'"1.0"')
+        commit = place.repository.git("rev-parse", "HEAD")
+        assert (await chosen(choice_of(place.source, cache), instance())).commit == commit
+        seen = instance(status=SETTLED | {"commit": commit})
+        assert (await chosen(choice_of(place.source, cache), seen)).commit == commit, "after a restart"
+        place.answers["/addons.git/info/refs"] = Answer(status=503)
+        changed = instance(generation=2, status=SETTLED | {"commit": commit})
+        lost = choice_of(place.source_at(f"git::{place.url}"), cache)
+        assert (await chosen(lost, changed)).commit == commit

@@ -22,7 +22,7 @@ from hookrunner.packages.git_locations import GitLocation, parse_git_location
 from hookrunner.packages.host_credentials import CredentialsFile
 from hookrunner.packages.https_reader import HttpsReader
 from tests.packages.places import DirectoryPlace
-from tests.packages.web_place import Answer, make_trust, serve_tls
+from tests.packages.web_place import Answer, make_tls, make_trust, serve
 
 USER = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
@@ -71,35 +71,20 @@ class Repository:
         return commit
 
 
-class GitPlace:
-    """A repository and its source. `requests` are those that came: the method, or `fetch` for objects, and the path.
-    With the `protocol` "" the server is an old one; `fetch_answer` is sent in place of objects."""
+class GitServer:
+    """A repository behind `git http-backend`. `requests` are those that came: the method, or `fetch` for objects, and
+    the path; `sent` are the sizes of answers. With the `protocol` "" the server is an old one; `answers` by path and
+    `fetch_answer` are sent in place of Git's; `required` is the header Authorization that is asked for."""
 
-    def __init__(self, directory: Path, reader: HttpsReader, checkouts: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         self.repository = Repository(directory)
         self.files = DirectoryPlace(directory)
-        self.reader = reader
-        self.logins = directory.parent / "config.json"
-        self.logins.write_text("{}")
-        self.credentials = CredentialsFile(self.logins)
-        self.checkouts = GitCheckouts(checkouts, reader, self.credentials, timeout=30.0)
         self.answers: dict[str, Answer] = {}
         self.fetch_answer: Answer | None = None
         self.protocol = "version=2"
         self.requests: list[tuple[str, str]] = []
         self.sent: list[int] = []
         self.required = ""
-        self.serve_at(f"file:{directory}")
-
-    def serve_at(self, url: str) -> None:
-        self.url = url
-        self.source = self.source_at(f"git::{url}")
-
-    def source_at(self, text: str, checkouts: GitCheckouts | None = None, kubernetes: str = "") -> GitSource:
-        return GitSource(self.location(text).at(kubernetes), checkouts or self.checkouts)
-
-    def location(self, text: str) -> GitLocation:
-        return parse_git_location(text, Path("/"), plain_http=True)
 
     def put_channel(self, name: str, text: bytes) -> None:
         self.files.put_channel(name, text)
@@ -145,6 +130,29 @@ class GitPlace:
         return web.Response(status=int(headers.pop("Status", "200").split()[0]), headers=headers, body=body)
 
 
+class GitPlace(GitServer):
+    """A repository and its source."""
+
+    def __init__(self, directory: Path, reader: HttpsReader, checkouts: Path) -> None:
+        super().__init__(directory)
+        self.reader = reader
+        self.logins = directory.parent / "config.json"
+        self.logins.write_text("{}")
+        self.credentials = CredentialsFile(self.logins)
+        self.checkouts = GitCheckouts(checkouts, reader, self.credentials, timeout=30.0)
+        self.serve_at(f"file:{directory}")
+
+    def serve_at(self, url: str) -> None:
+        self.url = url
+        self.source = self.source_at(f"git::{url}")
+
+    def source_at(self, text: str, checkouts: GitCheckouts | None = None, kubernetes: str = "") -> GitSource:
+        return GitSource(self.location(text).at(kubernetes), checkouts or self.checkouts)
+
+    def location(self, text: str) -> GitLocation:
+        return parse_git_location(text, Path("/"), plain_http=True)
+
+
 def _parse_headers(head: bytes) -> Iterator[tuple[str, str]]:
     for line in head.decode().split("\r\n"):
         name, _, value = line.partition(": ")
@@ -158,7 +166,7 @@ async def git_place(
     """A repository `addons.git` below the directory, asked over HTTPS or as files."""
     async with HttpsReader(make_trust(directory), resolver=names) as reader:
         place = GitPlace(directory / "addons.git", reader, directory / "checkouts")
-        async with serve_tls(directory, place.handle) as base:
+        async with serve(place.handle, make_tls(directory)) as base:
             if is_web:
                 place.serve_at(f"{base}/addons.git")
             yield place

@@ -79,7 +79,7 @@ async def test_a_reference_is_a_branch_a_tag_or_the_default(place: GitPlace, pro
     commits, place.protocol, read = put_versions(place), protocol, {}
     for text, _ in REFERENCES:
         source = place.source_at(f"git::{place.url}{text}", kubernetes="v1.34.2-gke.100")
-        read[text] = (await source.read_channel("stable")).split()[-1], source.revision
+        read[text] = (await source.read_channel("stable")).split()[-1], source.commit
     assert read == {text: (name, commits[name]) for text, name in REFERENCES}
 
 
@@ -87,7 +87,7 @@ async def test_references_in_files_mean_the_same(files: GitPlace) -> None:
     commits, read = put_versions(files), {}
     for text, _ in REFERENCES:
         source = files.source_at(f"git::{files.url}{text}", kubernetes="v1.34.2-gke.100")
-        read[text] = (await source.read_channel("stable")).split()[-1], source.revision
+        read[text] = (await source.read_channel("stable")).split()[-1], source.commit
     assert read == {text: (name, commits[name]) for text, name in REFERENCES}
 
 

@@ -97,7 +97,7 @@ async def web_place(directory: Path, names: AbstractResolver | None = None) -> A
     reader."""
     async with HttpsReader(make_trust(directory), resolver=names) as reader:
         place = WebPlace(reader)
-        async with serve_tls(directory, place.handle) as base:
+        async with serve(place.handle, make_tls(directory)) as base:
             place.serve_at(base)
             yield place
 
@@ -108,17 +108,20 @@ def make_trust(directory: Path) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(pair.certificate))
 
 
-@asynccontextmanager
-async def serve_tls(
-    directory: Path, handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-) -> AsyncIterator[str]:
-    """The address of a server on a free port, with the certificate that `make_trust` has made."""
+def make_tls(directory: Path) -> ssl.SSLContext:
+    """For a server with the certificate that `make_trust` has made."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(directory / "web.crt", directory / "web.key")
+    return tls
+
+
+@asynccontextmanager
+async def serve(handle: Handler, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """The address of a server on a free port."""
     runner = web.ServerRunner(web.Server(handle, handler_cancellation=True), shutdown_timeout=0)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
-        yield f"https://127.0.0.1:{runner.addresses[0][1]}"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()

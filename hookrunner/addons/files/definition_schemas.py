@@ -117,6 +117,7 @@ def status_schema() -> JSON:
             "serial": {"type": "integer", "format": "int64", "description": "The channel's, which never decreases."},
             "availableVersion": {"type": "string", "description": "A version that updatePolicy does not install."},
             "digest": {"type": "string", "description": "SHA-256 of the package that is applied."},
+            "commit": {"type": "string", "description": "The git commit that the package is from."},
             "release": {"type": "string", "description": "The Helm release, in hookrunner's namespace."},
             "revision": _NUMBER,
             "lastHealthy": {"type": "object", "properties": healthy},

@@ -3,7 +3,7 @@
     source = GitSource(parse_git_location("git::https://example.com/addons.git?ref=main", base), checkouts)
     await source.read_channel("stable")
     await source.read_package("coredns", "1.14.6")      # of the commit that the channel is from
-    source.revision                                     # that commit
+    source.commit                                       # that commit
 
 One object is for one run: each channel is read at the commit that the reference means then, and packages are read at
 the commit of the last channel, so that both fit each other. The files are read as those of any directory.
@@ -31,7 +31,7 @@ class GitSource:
         self._checkout: GitCheckout | None = None
 
     @property
-    def revision(self) -> str:
+    def commit(self) -> str:
         """The commit that was read, empty before the first read."""
         return self._checkout.commit if self._checkout else ""
 

@@ -119,6 +119,7 @@ class OciSource:
     """Channels and packages of a store. `timeout` are seconds for one channel or package; 0 is no limit."""
 
     is_pinned = True
+    commit = ""
 
     def __init__(self, store: OciStore, memory: OciMemory, timeout: float) -> None:
         self.location = str(store.location)

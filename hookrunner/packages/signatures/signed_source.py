@@ -41,6 +41,11 @@ class SignedSource:
         """Whether the source is."""
         return self._source.is_pinned
 
+    @property
+    def commit(self) -> str:
+        """That of the source."""
+        return self._source.commit
+
     async def read_channel(self, name: str) -> str:
         """A channel's text. Raises PackageError: Unverified, and what the source raises."""
         text = await self._source.read_channel(name)
