@@ -15,7 +15,7 @@ from hookrunner.addons.instance_build import BuildTools
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.offered_versions import Offer, read_offer
 from hookrunner.background import Background
-from hookrunner.claimed_directories import claimed_directory, private_directory
+from hookrunner.claimed_directories import private_directory
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.errors import HookrunnerError, KubeError, ReleaseFailed
@@ -38,15 +38,10 @@ from hookrunner.kube.back_off import retry_forever
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import ReleaseOptions
-from hookrunner.packages.git.git_checkouts import GitCheckouts
-from hookrunner.packages.host_credentials import open_credentials
-from hookrunner.packages.https_reader import HttpsReader
-from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
-from hookrunner.packages.signatures.signing_keys import read_keys
+from hookrunner.packages.source_assembly import open_sources
 from hookrunner.packages.source_locations import ClusterLocation, locations_of
-from hookrunner.packages.web_proxies import WebProxies
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -232,12 +227,6 @@ async def instances(
     """What looks after the instances of these addons. Closes its connections when it is left. Raises StartRefused for
     a key that cannot be used."""
     locations = locations_of(offer.addons, settings.addons)
-    keys = await asyncio.to_thread(read_keys, settings.addons.keys) if settings.addons.keys else None
-    tmp_dir, timeout = settings.hooks.tmp_dir, settings.addons.fetch_timeout
-    with private_directory(tmp_dir, "packages") as unpacked, claimed_directory(tmp_dir, "checkouts") as checked_out:
-        async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:
-            credentials = open_credentials(settings.addons.credentials, parts.kube.patcher)
-            registries = RegistryClient(reader, credentials)
-            checkouts = GitCheckouts(checked_out, reader, credentials, timeout)
-            opener = SourceOpener(reader, parts.kube.patcher, timeout, locations, registries, checkouts, keys)
+    with private_directory(settings.hooks.tmp_dir, "packages") as unpacked:
+        async with open_sources(settings, locations, parts.kube.patcher) as opener:
             yield Instances(settings, offer, parts, convergence, _Packages(opener, unpacked))

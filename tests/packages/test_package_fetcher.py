@@ -211,7 +211,9 @@ async def test_signature_is_required_of_what_is_not_in_the_addons_own_directory(
     (tmp_path / "dns/link").symlink_to(tmp_path / "mirror")
     locations = locations_of(addons, AddonsSettings())
     async with HttpsReader() as reader:
-        registries = RegistryClient(reader, CredentialsFile())
-        opener = SourceOpener(reader, None, 1.0, locations, registries, read_keys((public,)))
+        logins = CredentialsFile()
+        checkouts = GitCheckouts(tmp_path, reader, logins, 1.0)
+        registries = RegistryClient(reader, logins)
+        opener = SourceOpener(reader, None, 1.0, locations, registries, checkouts, read_keys((public,)))
         opened = [type(opener.open(name, "v1.34.0")).__name__ for name in ("dns", "away", "linked")]
     assert opened == ["DirectorySource", "SignedSource", "SignedSource"]

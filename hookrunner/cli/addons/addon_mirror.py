@@ -19,14 +19,9 @@ from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon
 from hookrunner.modules.offline import stock_capabilities
-from hookrunner.packages.host_credentials import open_credentials
-from hookrunner.packages.https_reader import HttpsReader
-from hookrunner.packages.oci.registry_client import RegistryClient
-from hookrunner.packages.package_fetcher import SourceOpener
 from hookrunner.packages.publishing.source_mirror import Mirrored, MirrorRequest, mirror
-from hookrunner.packages.signatures.signing_keys import read_keys
+from hookrunner.packages.source_assembly import open_sources
 from hookrunner.packages.source_locations import DirectoryLocation, SourceLocation, locations_of, parse_location
-from hookrunner.packages.web_proxies import WebProxies
 from kubetypes.light_dataclasses import dataclass
 
 
@@ -111,11 +106,8 @@ def _directory(target: str) -> Path:
 
 async def _mirror(work: _Work) -> None:
     settings = work.files.settings
-    keys = read_keys(settings.addons.keys) if settings.addons.keys else None
     with quiet():
-        async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:
-            registries = RegistryClient(reader, open_credentials(settings.addons.credentials, None))
-            opener = SourceOpener(reader, None, settings.addons.fetch_timeout, work.locations, registries, keys)
+        async with open_sources(settings, work.locations, None) as opener:
             source = opener.open(work.addon.name, work.kubernetes)
             async for mirrored in mirror(source, work.requests, work.target):
                 _show(mirrored)
