@@ -38,12 +38,13 @@ async def test_a_branch_is_followed_and_outlives_its_server_and_a_kill(world: Wo
         await start(world)
         await put(world)
         await reaches(world, "Current", "Current")
-        assert (await status(world))["commit"] == first
+        assert await commit_of(world) == first
 
         server.answers[REFS] = Answer(status=503)
         second = publish(server, "2.0.0")
         await world.until(lambda: was_refused(world), True, "a refused question")
-        assert ((await status(world))["commit"], (await status(world))["healthy"]) == (first, True)
+        await reaches(world, "Current", "Current")
+        assert await commit_of(world) == first
 
         del server.answers[REFS]
         server.fetch_answer = Answer(body=None)
