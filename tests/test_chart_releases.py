@@ -75,6 +75,7 @@ def present(cluster: Cluster, namespace: str) -> set[str]:
     return {*own, *(name for name in wide if namespace in name)} - of_any_namespace
 
 
+@pytest.mark.slow
 def test_written_manifests_are_those_of_the_chart() -> None:
     """`python -m tests.chart_renderings` writes them."""
     assert [path.name for path, text in files().items() if path.read_text() != text] == []

@@ -55,6 +55,7 @@ def test_what_must_run_once_has_no_second_replica(flags: str, helm: Path) -> Non
     assert "or set replicas to 1" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_changed_pod_of_the_first_objects_makes_another_job(helm: Path) -> None:
     """A Job cannot be changed: with the same name the upgrade would be refused."""
     jobs = set()

@@ -223,6 +223,7 @@ QUOTED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "found"),
     [

@@ -25,6 +25,7 @@ def test_page_states_severities_other_than_warning() -> None:
     assert {code: found[1].lower() if found else "warning" for code, found in severities.items()} == CODES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [code for code in CODES if code not in NOT_SHOWN])
 async def test_page_examples_are_reported_and_accepted(linter: Linter, write: Write, code: str) -> None:
     bad, good = re.findall(r"^```(?:sh|python)\n(.*?)^```$", SECTIONS[code], re.MULTILINE | re.DOTALL)

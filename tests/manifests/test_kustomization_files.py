@@ -205,6 +205,7 @@ def attacking(files: Mapping[str, str], url: str) -> dict[str, bytes]:
     return {name: text.encode() for name, text in {**more, **written}.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FETCHED)
 async def test_nothing_is_asked_of_the_network(
     case: str, web: Web, runner: ProgramRunner, monkeypatch: pytest.MonkeyPatch

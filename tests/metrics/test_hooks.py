@@ -255,6 +255,7 @@ def test_forgotten_module_takes_its_series_with_it_also_those_in_groups() -> Non
     assert (lines(metrics), metrics.samples) == ([], 2)
 
 
+@pytest.mark.slow
 def test_many_operations_are_applied_in_steps_with_the_same_result() -> None:
     operations = [op("add", labels={"n": str(number % 100)}) for number in range(10_000)] + [op("add", value=-1)]
     whole, stepped = HookMetrics(), HookMetrics()

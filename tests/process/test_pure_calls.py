@@ -61,17 +61,20 @@ async def test_lost_call_is_made_in_place_where_its_bounds_say_so() -> None:
     assert await call_by_size(1, SizeBounds(0, limits=limits, or_in_place=True), sum, range(3_000_000)) > 0
 
 
+@pytest.mark.slow
 async def test_large_texts_travel_in_both_directions() -> None:
     text = os.urandom(5 << 20)
     assert await call_within(CallLimits(), reverse, [text, b"a", text[:100_000]]) == [text[:100_000], b"a", text]
 
 
+@pytest.mark.slow
 async def test_error_of_the_function_is_raised_with_its_attributes() -> None:
     with pytest.raises(BadPatch, match=r"^a: nothing$") as refused:
         await call_within(CallLimits(), refuse, "a")
     assert refused.value.reason == "NoMatch"
 
 
+@pytest.mark.slow
 async def test_call_ends_with_its_cpu_time() -> None:
     with pytest.raises(CallLost, match=r"no result within 0\.2 s of CPU time") as lost:
         await call_within(CallLimits(seconds=0.2), spin)
@@ -90,6 +93,7 @@ async def test_process_that_ends_by_itself_is_no_expensive_call() -> None:
     assert not lost.value.is_expensive
 
 
+@pytest.mark.slow
 async def test_cancelled_call_leaves_no_process(tmp_path: Path) -> None:
     path = tmp_path / "pid"
     call = asyncio.create_task(call_within(CallLimits(), spin_and_write, path))

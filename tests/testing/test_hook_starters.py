@@ -36,6 +36,7 @@ async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Ben
     assert [outcome.lines for outcome in outcomes if not outcome.passed] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS, "resident"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_starter_passes_the_linter_and_syntax_checks(

@@ -3,6 +3,7 @@
 import textwrap
 from pathlib import Path
 
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -164,6 +165,7 @@ def test_written_section_means_the_same_in_yaml_1_1() -> None:
     assert config_sections.written({"a": {"b": [1, "x"]}, "c": "Ü"}) == "a:\n  b:\n  - 1\n  - x\nc: Ü\n"
 
 
+@pytest.mark.slow
 async def test_large_section_is_written_and_read_the_same_in_another_process() -> None:
     section = {"list": [f"value {number}" for number in range(5_000)]}
     text = await config_sections.write_section(section)

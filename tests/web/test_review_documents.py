@@ -19,12 +19,14 @@ def body_of(review: dict[str, Any]) -> bytearray:
     return bytearray(orjson.dumps(review))
 
 
+@pytest.mark.slow
 async def test_a_large_conversion_is_read_as_a_small_one() -> None:
     body = body_of(conversion(*[OBJECT | {"text": "x" * 1_000}] * 1_600, {"apiVersion": "v2", "metadata": {}}))
     assert len(body) > IN_PLACE
     assert await read_review("conversion", body) == parse_conversion(body)
 
 
+@pytest.mark.slow
 async def test_a_large_admission_is_read_as_a_small_one() -> None:
     body = body_of(admission(object={"list": [{}] * 120_000}))
     assert len(body) + 2 * 120_000 * VALUE_WORK > IN_PLACE > len(body)

@@ -235,6 +235,7 @@ async def test_failed_conversion_is_always_reported_in_the_envelope(ignorable: b
     )
 
 
+@pytest.mark.slow
 async def test_five_thousand_objects_come_back_unchanged() -> None:
     metadata = {"name": "a"}
     objects = [{"apiVersion": "example.com/v2", "metadata": metadata, "n": n, "data": "x" * 500} for n in range(5000)]
