@@ -27,7 +27,7 @@ _Needed: TypeAlias = Mapping[str, list[str]]
     "registry",
     metavar="HOST[/PATH]",
     default="",
-    help="Show where each image is to be in this registry, as `hookrunner start` makes objects name it.",
+    help="Show the copy of each image in this registry, as `hookrunner start` makes objects name it.",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def addon_images(names: tuple[str, ...], source: Source, cluster: ClusterFlags, registry: str, output: str) -> None:
@@ -39,7 +39,7 @@ def addon_images(names: tuple[str, ...], source: Source, cluster: ClusterFlags, 
       while read -r from to; do skopeo copy --all "docker://$from" "docker://$to"; done
 
     They are those of the objects that `addon render` prints: of Pods, of all that makes Pods, and of volumes. An image
-    that a program is told in an argument or in a custom object is not among them. With --private-registry each line has
+    that stands in an argument of a program or in a custom object is not among them. With --private-registry each line has
     the image and its copy; two images that would have the same copy are refused.
     """
     if not isinstance(source, AddonDirectories):

@@ -32,7 +32,7 @@ from kubetypes.light_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MirrorRequest:
-    """What to copy of one component: its versions, all that the channels name if there are none, and the channels."""
+    """What to copy of one component: its versions, without any all that the channels name, and the channels."""
 
     component: str
     versions: tuple[str, ...]
@@ -76,7 +76,7 @@ async def _read_channel(source: PackageSource, name: str) -> str:
 
 
 def _packages(request: MirrorRequest, channels: dict[str, str]) -> list[tuple[str, str]]:
-    """Component and version of each package to copy. Raises BadInput if there is none."""
+    """Component and version of each package to copy. Raises BadInput without any."""
     read = [parse_channel(name, channels[name]) for name in request.channels]
     named = [entry.version for channel in read for entry in channel.entries_of(request.component)]
     if not (versions := request.versions or named):

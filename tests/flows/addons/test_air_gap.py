@@ -92,7 +92,7 @@ async def published(launcher: tuple[str, ...], gap: AirGap, tmp_path: Path) -> A
 async def there(
     launcher: tuple[str, ...], whole_cluster: OwnCluster, published: Published, tmp_path: Path
 ) -> AsyncIterator[ClusterWorld]:
-    """Hookrunner in the same namespace, which is told of sources on the internet and of their mirror."""
+    """Hookrunner in the same namespace, with sources on the internet and their mirror in its flags."""
     async with Proxy(whole_cluster.access, tmp_path) as proxy, on(whole_cluster, proxy, "default", tmp_path) as world:
         world.operator.executed = True
         world.operator.flags += (
