@@ -39,13 +39,23 @@ Checksums = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """A text and its signature in base64, empty without one."""
+
+    text: bytes = field(repr=False)
+    signature: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
 class Seal:
-    """What may be signed of a package, as it is at the source: a text, its signature in base64 and the digest that the
-    text states. Each is empty if there is none."""
+    """What may be signed of a package, as it is at the source: its list of checksums, the signature of that in base64,
+    and the digest. Each is empty if there is none. `statements` are other signed texts that are about just this
+    package: those of a registry."""
 
     text: bytes = field(default=b"", repr=False)
     signature: bytes = b""
     digest: str = ""
+    statements: tuple[Statement, ...] = ()
 
 
 _LONGEST_PATH = 255

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from hookrunner.errors import BadSetting
 from hookrunner.model.addons import Addon
@@ -36,7 +36,7 @@ from hookrunner.packages.oci_locations import (
     parse_registry_location,
 )
 from hookrunner.packages.package import Package
-from hookrunner.packages.package_files import Seal
+from hookrunner.packages.package_files import Seal, Statement
 from hookrunner.packages.web_addresses import check_base, without_credentials
 from hookrunner.settings import AddonsSettings
 from kubetypes.light_dataclasses import dataclass
@@ -86,6 +86,15 @@ class PackageSource(Protocol):
 
     async def read_package(self, component: str, version: str) -> Package:
         """One package, checked against its own list of checksums."""
+        ...
+
+
+@runtime_checkable
+class StatementSource(Protocol):
+    """A source that has other signatures of channels, too: a registry."""
+
+    async def read_channel_statements(self, name: str, text: str) -> tuple[Statement, ...]:
+        """Signed texts that are about the channel with just this text. Raises PackageError."""
         ...
 
 

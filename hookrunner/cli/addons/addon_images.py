@@ -39,8 +39,8 @@ def addon_images(names: tuple[str, ...], source: Source, cluster: ClusterFlags, 
       while read -r from to; do skopeo copy --all "docker://$from" "docker://$to"; done
 
     They are those of the objects that `addon render` prints: of Pods, of all that makes Pods, and of volumes. An image
-    that stands in an argument of a program or in a custom object is not among them. With --private-registry each line has
-    the image and its copy; two images that would have the same copy are refused.
+    that stands in an argument of a program or in a custom object is not among them. With --private-registry each line
+    has the image and its copy; two images that would have the same copy are refused.
     """
     if not isinstance(source, AddonDirectories):
         raise click.UsageError(f"images are those of files: give {ADDONS_DIR} DIR")

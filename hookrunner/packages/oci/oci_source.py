@@ -18,10 +18,10 @@ import io
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from hookrunner.errors import PackageError
@@ -34,6 +34,13 @@ from hookrunner.packages.names import (
     require_channel,
     require_component,
     require_package,
+)
+from hookrunner.packages.oci.cosign_signatures import (
+    LARGEST_PAYLOAD,
+    SIGNATURE,
+    is_about,
+    signature_tag,
+    signed_layers,
 )
 from hookrunner.packages.oci.manifests import (
     Descriptor,
@@ -58,6 +65,8 @@ from hookrunner.packages.package_files import (
     CHECKSUMS,
     CHECKSUMS_SIGNATURE,
     Seal,
+    Statement,
+    compute_checksums,
     digest_of,
     parse_checksums,
     refusal,
@@ -115,6 +124,14 @@ class OciMemory:
         _keep(self.digests, manifest, package.digest)
 
 
+class _Found(NamedTuple):
+    """A manifest and its digest; `root` is that of what the tag names, which may be an index."""
+
+    digest: str
+    manifest: Manifest
+    root: str
+
+
 class OciSource:
     """Channels and packages of a store. `timeout` are seconds for one channel or package; 0 is no limit."""
 
@@ -149,6 +166,16 @@ class OciSource:
             layer = channel_signature_layer(found[1]) if found else None
             return await self._read_blob(what, CHANNELS, layer, LONGEST_SIGNATURE) if layer else b""
 
+    async def read_channel_statements(self, name: str, text: str) -> tuple[Statement, ...]:
+        """What is signed about the manifest of the channel with this text. Raises as `read_channel` does."""
+        require_channel(name)
+        what = f"signature of the channel '{name}'"
+        async with self._deadline(what):
+            found = await self._find_manifest(what, CHANNELS, name)
+            if found is None or channel_layer(what, found.manifest).digest != digest_of_bytes(text.encode()):
+                return ()
+            return await self._read_statements(what, CHANNELS, found)
+
     async def list_versions(self, component: str) -> list[str]:
         """The versions of a component that have a package, the newest first. Raises PackageError: Unreachable,
         Malformed."""
@@ -169,7 +196,7 @@ class OciSource:
             found = await self._find_manifest(f"package {package}", component, _tag(version))
             if found is None:
                 return ""
-            digest, manifest = found
+            digest, manifest, _ = found
             if digest in self._memory.digests:
                 return self._memory.digests[digest]
             layer = titled_layer(manifest, CHECKSUMS)
@@ -179,23 +206,42 @@ class OciSource:
         return digest_of(parse_checksums(package, listed))
 
     async def read_seal(self, component: str, version: str) -> Seal:
-        """The list of checksums and its signature: files beside the others, or in the archive. Raises PackageError:
-        Unreachable, Malformed, TooLarge, DigestMismatch."""
+        """The list of checksums and its signature: files beside the others, or in the archive; without one what is
+        signed about the manifest. Raises PackageError: Unreachable, Malformed, TooLarge, DigestMismatch."""
         require_package(component, version)
         package = f"{component} {version}"
         async with self._deadline(f"signature of the package {package}"):
             found = await self._find_manifest(f"package {package}", component, _tag(version))
             if found is None:
                 return Seal()
-            listed, signature = (titled_layer(found[1], title) for title in (CHECKSUMS, CHECKSUMS_SIGNATURE))
-            if listed is None:
-                files = await self._read_files(component, package, found[1])
-                return seal_of(package, files.get(CHECKSUMS), files.get(CHECKSUMS_SIGNATURE))
-            text = await self._read_blob(f"package {package}", component, listed)
-            signed = b""
-            if signature is not None:
-                signed = await self._read_blob(f"package {package}", component, signature, LONGEST_SIGNATURE)
+            seal = await self._read_own_seal(component, package, found.manifest)
+            if seal.signature:
+                return seal
+            statements = await self._read_statements(f"package {package}", component, found)
+        return replace(seal, statements=statements) if seal.text or statements else Seal()
+
+    async def _read_own_seal(self, component: str, package: str, manifest: Manifest) -> Seal:
+        """The seal that is in the package itself, and the digest without one too."""
+        listed, signature = (titled_layer(manifest, title) for title in (CHECKSUMS, CHECKSUMS_SIGNATURE))
+        if listed is None:
+            files = dict(await self._read_files(component, package, manifest))
+            lists = files.pop(CHECKSUMS, None), files.pop(CHECKSUMS_SIGNATURE, None)
+            return seal_of(package, *lists) if lists[0] else Seal(digest=digest_of(compute_checksums(files)))
+        text, signed = await self._read_blob(f"package {package}", component, listed), b""
+        if signature is not None:
+            signed = await self._read_blob(f"package {package}", component, signature, LONGEST_SIGNATURE)
         return seal_of(package, text, signed)
+
+    async def _read_statements(self, what: str, name: str, found: "_Found") -> tuple[Statement, ...]:
+        """What cosign's signatures state about a manifest, or about the index that leads to it."""
+        statements = list[Statement]()
+        for digest in dict.fromkeys((found.digest, found.root)):
+            signatures = await self._find_manifest(f"{what}: its signatures", name, signature_tag(digest))
+            for layer in signed_layers(signatures.manifest) if signatures else ():
+                payload = await self._read_blob(what, name, layer, LARGEST_PAYLOAD)
+                if is_about(payload, digest):
+                    statements.append(Statement(payload, layer.annotations[SIGNATURE].encode()))
+        return tuple(statements)
 
     async def read_package(self, component: str, version: str) -> Package:
         """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""
@@ -205,7 +251,7 @@ class OciSource:
             found = await self._find_manifest(f"package {package}", component, _tag(version))
             if found is None:
                 raise await self._not_found(component, version)
-            digest, manifest = found
+            digest, manifest, _ = found
             if known := self._memory.packages.get((component, version, digest)):
                 return known
             files = await self._read_files(component, package, manifest)
@@ -213,14 +259,14 @@ class OciSource:
         self._memory.keep_package(digest, parsed)
         return parsed
 
-    async def _find_manifest(self, what: str, name: str, tag: str) -> tuple[str, Manifest] | None:
-        """The manifest of a tag, that of this machine if there are several, and its digest; None without one."""
+    async def _find_manifest(self, what: str, name: str, tag: str) -> "_Found | None":
+        """The manifest of a tag, that of this machine if there are several; None without one."""
         if not is_repository_part(name):
             return None
         data = await self._store.read_manifest(name, tag)
         if data is None:
             return None
-        manifest = parse_manifest(what, data)
+        manifest, root = parse_manifest(what, data), digest_of_bytes(data)
         if isinstance(manifest, Index):
             chosen = choose_manifest(what, manifest, architecture())
             data = await self._store.read_manifest(name, chosen.digest)
@@ -230,7 +276,7 @@ class OciSource:
             manifest = parse_manifest(what, data)
         if isinstance(manifest, Index):
             raise PackageError("Malformed", f"{what}: an index in it leads to another index; push one of manifests")
-        return digest_of_bytes(data), manifest
+        return _Found(digest_of_bytes(data), manifest, root)
 
     async def _read_blob(self, what: str, name: str, descriptor: Descriptor, most: int = LARGEST_CHANNEL) -> bytes:
         """A small blob, checked."""

@@ -5,7 +5,8 @@
 
 It stands in front of the source that reads, so everything that is shown or installed has passed it. A channel is signed
 as it is. Of a package the list of checksums is signed, so the signature is looked at before any file is fetched, and
-covers each of them. Both are read again whenever the source is: what a cache has was verified with the keys of then.
+covers each of them. In a registry a signature of the manifest does as well. All are read again whenever the source is:
+what a cache has was verified with the keys of then.
 
 The list does not name component and version: a server could give one signed package in place of another. A `digest` in
 the channel, which is signed too, prevents that.
@@ -14,9 +15,9 @@ the channel, which is signed too, prevents that.
 from dataclasses import replace
 
 from hookrunner.packages.package import Package
-from hookrunner.packages.package_files import Seal, refusal
+from hookrunner.packages.package_files import Seal, Statement, refusal
 from hookrunner.packages.signatures.signing_keys import TrustedKeys
-from hookrunner.packages.source_locations import PackageSource
+from hookrunner.packages.source_locations import PackageSource, StatementSource
 
 
 class SignedSource:
@@ -49,8 +50,10 @@ class SignedSource:
     async def read_channel(self, name: str) -> str:
         """A channel's text. Raises PackageError: Unverified, and what the source raises."""
         text = await self._source.read_channel(name)
-        signature = await self._source.read_channel_signature(name)
-        self._keys.require_signature(f"channel '{name}' in {self.location}", text.encode(), signature)
+        statements = [Statement(text.encode(), await self._source.read_channel_signature(name))]
+        if not statements[0].signature and isinstance(self._source, StatementSource):
+            statements += await self._source.read_channel_statements(name, text)
+        self._keys.require_statement(f"channel '{name}' in {self.location}", statements)
         return text
 
     async def read_channel_signature(self, name: str) -> bytes:
@@ -68,10 +71,11 @@ class SignedSource:
     async def read_seal(self, component: str, version: str) -> Seal:
         """What is signed of a package. Raises PackageError: Unverified, NotFound, and what the source raises."""
         seal = await self._source.read_seal(component, version)
-        if not seal.text:
+        if not seal.text and not seal.statements:
             await self._source.read_package(component, version)  # raises if there is no such package
             raise refusal(f"{component} {version}", "Unverified", "has no SHA256SUMS that could be signed; seal it")
-        self._keys.require_signature(f"package {component} {version}", seal.text, seal.signature)
+        statements = [Statement(seal.text, seal.signature), *seal.statements]
+        self._keys.require_statement(f"package {component} {version}", statements)
         return seal
 
     async def read_package(self, component: str, version: str) -> Package:

@@ -34,6 +34,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from hookrunner import safe_files
 from hookrunner.errors import BadInput, PackageError, StartRefused
 from hookrunner.packages.names import LONGEST_SIGNATURE
+from hookrunner.packages.package_files import Statement
 from kubetypes.light_dataclasses import dataclass
 
 _KINDS = "Ed25519 and ECDSA P-256 are used"
@@ -82,6 +83,18 @@ class TrustedKeys:
             paths = ", ".join(key.path for key in self.keys)
             problem = f"its signature fits none of the keys in --addon-keys ({paths})"
             raise PackageError("Unverified", f"{what}: {problem}: another key has made it, or of other bytes; {_MEND}")
+
+    def require_statement(self, what: str, statements: Sequence[Statement]) -> None:
+        """The same for one of several statements, at least one; the message is about the last one."""
+        *others, last = statements
+        if not any(map(self._has_signed, others)):
+            self.require_signature(what, last.text, last.signature)
+
+    def _has_signed(self, statement: Statement) -> bool:
+        with suppress(ValueError):
+            signature = decode_signature(statement.signature)
+            return any(key.has_signed(statement.text, signature) for key in self.keys)
+        return False
 
 
 _MEND = "sign it with `hookrunner addon seal DIR --key FILE`"
