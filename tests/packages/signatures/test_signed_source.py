@@ -9,7 +9,8 @@ import pytest
 
 from hookrunner.errors import PackageError
 from hookrunner.metrics.names import Metrics
-from hookrunner.packages.package import parse_package
+from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
 from hookrunner.packages.signatures.signed_source import SignedSource
@@ -128,3 +129,20 @@ async def test_what_is_installed_stays_while_the_source_is_down(web: WebPlace, k
     digest = (await fetcher.fetch(source, PackageRequest("coredns", "1.0"))).digest
     web.answers["/packages/coredns/1.0/SHA256SUMS"] = Answer(status=503)
     assert (await fetcher.fetch(source, PackageRequest("coredns", "1.0", installed=digest))).digest == digest
+
+
+class ExchangingSource(DirectorySource):
+    """One that has another package as soon as its seal was read."""
+
+    async def read_package(self, component: str, version: str) -> Package:
+        return parse_package(component, version, with_checksums(FILES | {"manifest.yaml": b"kind: Secret\n"}))
+
+
+async def test_package_that_is_exchanged_after_its_signature_was_read_is_refused(
+    key: SigningKey, tmp_path: Path
+) -> None:
+    sealed = LISTED | {"SHA256SUMS.sig": key.sign(LISTED[LIST])}
+    DirectoryPlace(tmp_path / "source").put_package("coredns", "1.0", sealed)
+    source = SignedSource(ExchangingSource(tmp_path / "source"), read_keys((tmp_path / "release.pub",)))
+    reason, text = await refusal(source.read_package("coredns", "1.0"))
+    assert (reason, "which is signed" in text) == ("DigestMismatch", True)
