@@ -5,20 +5,20 @@ must not be taken for a leftover: its instances stay as they are until it is cor
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 
 from hookrunner import log, safe_files
 from hookrunner.addons.addon_crd import read_definitions
 from hookrunner.addons.addon_values import AddonValues, read_addon_values, shared_values
 from hookrunner.addons.files.addon_file import read_addon
+from hookrunner.addons.files.addon_stamps import addon_directories, stamp_of
 from hookrunner.errors import BadAddon, StartRefused
 from hookrunner.model.addons import Addon, RejectedAddon
 from hookrunner.model.modules import GLOBAL, camel, kebab
 from hookrunner.model.releases import LONGEST_RELEASE, is_release_name
 from hookrunner.packages.source_locations import overrides_of
-from hookrunner.safe_files import list_directory
 from hookrunner.settings import AddonsSettings
 from hookrunner.shapes import suggestion
 from kubetypes.json_values import JSON
@@ -30,11 +30,13 @@ _log = log.get(__name__)
 @dataclass(frozen=True, slots=True)
 class AddonCatalog:
     """What the addons directories hold, by name. No two `addons` have one name, one kind or one plural. `values` has
-    what the files of each say about values. `rejected` are directories that cannot be offered."""
+    what the files of each say about values. `rejected` are directories that cannot be offered. `stamps` are those of
+    all directories, from before they were read."""
 
     addons: tuple[Addon, ...] = ()
     rejected: tuple[RejectedAddon, ...] = ()
     values: Mapping[str, AddonValues] = field(default_factory=dict)
+    stamps: Mapping[Path, str] = field(default_factory=dict)
 
     @property
     def shared(self) -> JSON:
@@ -55,13 +57,22 @@ def find_addons(directories: Sequence[Path], names: Collection[str] = ()) -> Add
     """The addons in these absolute directories, or of them only those with these names. Of two with one name or one
     kind the first directory's counts. Rejected ones are logged. Raises StartRefused if an addons directory is missing
     or cannot be read, and for a name that no directory has."""
+    catalog = _read_all(directories)
+    _require_known(names, [*(addon.name for addon in catalog.addons), *(addon.name for addon in catalog.rejected)])
+    return _restricted(catalog, names)
+
+
+def _read_all(directories: Sequence[Path]) -> AddonCatalog:
+    """The addons of all names."""
     taken: dict[str, Addon] = {}
     values: dict[str, AddonValues] = {}
     rejected: list[RejectedAddon] = []
+    stamps: dict[Path, str] = {}
     for root in dict.fromkeys(directories):
-        for directory in _children(root):
+        for directory in addon_directories(root):
             try:
-                addon = _read(directory, root)
+                stamps[directory] = stamp_of(directory)
+                addon = replace(_read(directory, root), stamp=stamps[directory])
                 _require_unused(addon, taken.values())
                 values[addon.name] = read_addon_values(addon)
             except BadAddon as error:
@@ -69,9 +80,12 @@ def find_addons(directories: Sequence[Path], names: Collection[str] = ()) -> Add
                 rejected.append(RejectedAddon(directory.name, directory, str(error)))
             else:
                 taken[addon.name] = addon
-    _require_known(names, [*taken, *(addon.name for addon in rejected)])
-    offered = [taken[name] for name in sorted(taken) if not names or name in names]
-    return AddonCatalog(tuple(offered), tuple(rejected), values)
+    return AddonCatalog(tuple(taken[name] for name in sorted(taken)), tuple(rejected), values, stamps)
+
+
+def _restricted(catalog: AddonCatalog, names: Collection[str]) -> AddonCatalog:
+    """The same without addons of other names; all if there are none."""
+    return replace(catalog, addons=tuple(addon for addon in catalog.addons if not names or addon.name in names))
 
 
 def load_offer(settings: AddonsSettings) -> AddonCatalog:
@@ -86,11 +100,11 @@ def load_offer(settings: AddonsSettings) -> AddonCatalog:
     return catalog
 
 
-def _children(root: Path) -> Iterator[Path]:
-    """Every directory that could be an addon, ordered by name."""
-    for entry in list_directory(root, "addons-dir"):
-        if not entry.name.startswith(".") and (os.path.isdir(entry.path) or entry.is_symlink()):
-            yield Path(entry.path)
+def reload_offer(settings: AddonsSettings) -> AddonCatalog:
+    """The same while a process runs, which has said what was wrong with its flags: an addon that they name may have no
+    directory now. Raises StartRefused."""
+    directories = [directory.absolute() for directory in settings.directories]
+    return _restricted(_read_all(directories), settings.names)
 
 
 def _read(directory: Path, root: Path) -> Addon:

@@ -50,6 +50,7 @@ from hookrunner.releases.object_watches import ObjectWatches
 from hookrunner.releases.releases import RecordSettings, Releases
 from hookrunner.settings import ModulesSettings, Settings
 from hookrunner.values.section_store import SectionStore
+from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
@@ -110,6 +111,11 @@ class Convergence:
     def store(self) -> SectionStore:
         """The values of all units."""
         return self._configured.store
+
+    def share_values(self, shared: JSON) -> None:
+        """The global values that stand below those of modules are these from now on; what sees them runs again."""
+        if self._configured.set_shared(shared):
+            self._core.converge.request("Addon-Values-Changed", at_once=True)
 
     async def prepare(self) -> None:
         """Read what users have configured: hooks should see it from their first run on. What cannot be read leaves

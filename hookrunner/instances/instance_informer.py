@@ -16,6 +16,7 @@ from contextlib import aclosing
 from typing import TypeAlias
 
 from hookrunner import log
+from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
 from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, UNMANAGED, Addon, Instance
@@ -60,12 +61,14 @@ InstanceEvent: TypeAlias = InstanceChanged | InstanceGone | InstancesListed | In
 
 
 class InstanceCache:
-    """The latest state of each instance of an addon. `listed` is set when others do not exist; `lost` wakes when the
-    watch is lost after that: the API server is unavailable, or the definition was deleted. `obstacle` is why the watch
-    reports nothing at the moment, empty if it does; `obstacle_since` since when, in epoch seconds."""
+    """The latest state of each instance of an addon, whose files say `values`. `listed` is set when others do not
+    exist; `lost` wakes when the watch is lost after that: the API server is unavailable, or the definition was deleted.
+    `obstacle` is why the watch reports nothing at the moment, empty if it does; `obstacle_since` since when, in epoch
+    seconds."""
 
-    def __init__(self, addon: Addon) -> None:
+    def __init__(self, addon: Addon, values: AddonValues | None = None) -> None:
         self.addon = addon
+        self.values = values or AddonValues()
         self.listed = asyncio.Event()
         self.lost = Notifier()
         self.obstacle = ""
@@ -155,6 +158,30 @@ class InstanceCache:
             yield InstanceChanged(instance, is_new=True)
         elif _relevant(known) != _relevant(instance):
             yield InstanceChanged(instance, is_new=False)
+
+
+class InstanceCaches(Mapping[str, InstanceCache]):
+    """The instances of each offered addon, by its name; the registry puts them in and takes them out."""
+
+    def __init__(self) -> None:
+        self._caches: dict[str, InstanceCache] = {}
+
+    def __getitem__(self, addon: str) -> InstanceCache:
+        return self._caches[addon]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._caches))
+
+    def __len__(self) -> int:
+        return len(self._caches)
+
+    def put(self, cache: InstanceCache) -> None:
+        """An addon is offered from now on."""
+        self._caches[cache.addon.name] = cache
+
+    def drop(self, addon: str) -> None:
+        """It is not any more."""
+        self._caches.pop(addon, None)
 
 
 def _relevant(instance: Instance) -> tuple[JSON, ...]:

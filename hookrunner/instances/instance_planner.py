@@ -17,7 +17,7 @@ from hookrunner.convergence.seams import ServedNow
 from hookrunner.errors import BadValues, RenderFailed, RunBlocked, RunPostponed
 from hookrunner.instances.instance_rollbacks import GivenUp
 from hookrunner.instances.package_choice import PackageChoice
-from hookrunner.instances.removal import InstanceRemover
+from hookrunner.instances.removal import InstanceRemover, Removed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import ADDON_LABEL, FINALIZER, Addon, Instance
@@ -105,7 +105,7 @@ class InstancePlanner:
         patience = _NEXT_PATIENCE if self._is_blocked else _PATIENCE
         self._is_blocked = True
         options, remover = self.options(ReleaseOptions()), self._parts.remover
-        await remover.remove(self._orphaned or self.instance, head, options, patience)
+        await remover.remove(Removed(self.addon, self._orphaned or self.instance, head), options, patience)
 
     async def _prepare(self, instance: Instance, capabilities: Capabilities) -> PreparedBuild:
         """The package, with the values that hooks and templates see from here on."""

@@ -1,7 +1,9 @@
 """The units of instances: one for each object of an addon's kind, from its first watch event to its removal.
 
-    registry = InstanceRegistry(caches, units, workshop)
-    await registry.follow(watches, cache)       # until cancelled, for each addon
+    registry = InstanceRegistry(caches, units, states, workshop)
+    registry.offer(cache)                       # for each addon
+    await registry.follow(watches, cache)       # until cancelled
+    registry.withdraw(addon)                    # what its instances have installed stays
 
 Instances of an addon have units from when all instances are known that their gates look at: before, none of them can be
 judged. An instance that is deleted keeps its unit until everything is removed; only then may an object of the same name
@@ -14,7 +16,6 @@ from contextlib import aclosing
 from functools import partial
 
 from hookrunner import log
-from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.gates import addons_requiring, looks_at, rivals
 from hookrunner.addons.status_conditions import obstacle_of_run, unknown_fields_before, unmatched_before
 from hookrunner.background import Background
@@ -25,6 +26,7 @@ from hookrunner.errors import BadModule, KubeError
 from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_informer import (
     InstanceCache,
+    InstanceCaches,
     InstanceChanged,
     InstanceGone,
     InstancesHidden,
@@ -89,22 +91,20 @@ class Workshop:
     """What the registry makes units with: planners, and tasks for deletions. `on_end` takes the names of units that
     end."""
 
-    values: Mapping[str, AddonValues]
-    make_planner: Callable[[Addon, Instance], InstancePlanner]
+    make_planner: Callable[[InstanceCache, Instance], InstancePlanner]
     client: Client
     background: Background
     on_end: Callable[[str], None]
 
 
 class InstanceRegistry:
-    """Keeps the units of all instances. `caches` are the instances of each addon, by name, `addons` the addons."""
+    """Keeps the units of all instances. `caches` are the instances of each offered addon, by name, `addons` these
+    addons."""
 
-    def __init__(
-        self, caches: Mapping[str, InstanceCache], units: Units, states: UnitStates, workshop: Workshop
-    ) -> None:
-        self.addons = {name: cache.addon for name, cache in caches.items()}
-        self._rivals = {name: rivals(addon, self.addons) for name, addon in self.addons.items()}
-        self._dependents = {name: addons_requiring(name, self.addons.values()) for name in self.addons}
+    def __init__(self, caches: InstanceCaches, units: Units, states: UnitStates, workshop: Workshop) -> None:
+        self.addons: Mapping[str, Addon] = {}
+        self._rivals: Mapping[str, frozenset[str]] = {}
+        self._dependents: Mapping[str, frozenset[str]] = {}
         self._caches = caches
         self._units = units
         self._tasks = units.tasks
@@ -132,6 +132,29 @@ class InstanceRegistry:
         while True:
             yield {unit: self._live.get(unit) for unit in await feed.next_batch()}
 
+    def offer(self, cache: InstanceCache) -> None:
+        """An addon is offered from now on: its instances have units as soon as all are known that its gates look at."""
+        self._caches.put(cache)
+        self._relate()
+        self.wake_dependents(cache.addon, "Addon-Offered")
+
+    def withdraw(self, addon: str) -> None:
+        """An addon is not offered any more, or in another state: its units end, and what they have installed stays. A
+        deletion that is under way goes on: its user has asked for it before."""
+        self._caches.drop(addon)
+        self._decided.discard(addon)
+        self._relate()
+        for live in self.live:
+            if live.addon.name == addon and live.unit not in self._ending:
+                self._begin_task(f"leaving {live.unit}", live, partial(self._remove, live))
+        self._judge()
+
+    def _relate(self) -> None:
+        """Which addons keep each other out or wait for each other."""
+        self.addons = addons = {name: cache.addon for name, cache in self._caches.items()}
+        self._rivals = {name: rivals(addon, addons) for name, addon in addons.items()}
+        self._dependents = {name: addons_requiring(name, addons.values()) for name in addons}
+
     async def follow(self, watches: Opener, cache: InstanceCache) -> None:
         """Take in what happens to the objects of an addon, whose kind is defined, from the first list on; until
         cancelled, whatever happens to the API server or to the definition."""
@@ -148,13 +171,17 @@ class InstanceRegistry:
 
     def decide(self, addon: Addon) -> None:
         """The instances of an addon are listed now, or cannot be: begin with those whose gates have waited for that."""
+        self._judge()
+        self.wake_rivals(addon, "Instances-Listed")
+        self.wake_dependents(addon, "Instances-Listed")
+
+    def _judge(self) -> None:
+        """Begin with the addons of which all is known now that their gates look at."""
         for name in self._caches.keys() - self._decided:
             if self._can_be_judged(self._caches[name]):
                 self._decided.add(name)
                 for instance in self._caches[name]:
                     self._look_at(self.addons[name], instance)
-        self.wake_rivals(addon, "Instances-Listed")
-        self.wake_dependents(addon, "Instances-Listed")
 
     async def follow_suspensions(self) -> None:
         """Run instances that had to give way to one that is suspended now and has installed nothing, until
@@ -186,11 +213,11 @@ class InstanceRegistry:
 
     def wake_rivals(self, addon: Addon, cause: str) -> None:
         """Run instances to which one of this addon is preferred: there may be no such one now."""
-        self.wake(WakeUp.INSTANCES, self._rivals[addon.name], cause)
+        self.wake(WakeUp.INSTANCES, self._rivals.get(addon.name, ()), cause)
 
     def wake_dependents(self, addon: Addon, cause: str) -> None:
         """Run instances that wait for a ready one of this addon."""
-        self.wake(WakeUp.ADDONS, self._dependents[addon.name], cause)
+        self.wake(WakeUp.ADDONS, self._dependents.get(addon.name, ()), cause)
 
     def ask_sources(self, addons: Container[str], cause: str) -> None:
         """Run the instances of these addons, which ask their sources again."""
@@ -240,11 +267,12 @@ class InstanceRegistry:
 
     def _begin(self, addon: Addon, instance: Instance) -> LiveUnit | None:
         """Add the unit of an instance; None if it cannot have one."""
-        planner = self._workshop.make_planner(addon, instance)
+        cache = self._caches[addon.name]
+        planner = self._workshop.make_planner(cache, instance)
         subject = InstanceSubject(planner, self._changes.note)
         known = ReleaseState(unmatched_before(instance.status), unknown_fields_before(instance.status))
-        schemas = self._workshop.values[addon.name].schemas
-        new = NewUnit(unit_of(addon, instance), planner, subject, known, reference_of(addon, instance), schemas)
+        unit, reference = unit_of(addon, instance), reference_of(addon, instance)
+        new = NewUnit(unit, planner, subject, known, reference, cache.values.schemas)
         try:
             state = self._units.add(new)
         except BadModule as error:
@@ -285,9 +313,10 @@ class InstanceRegistry:
         self._ending.discard(live.unit)
         self._changes.note(live.unit)
         self.wake_rivals(live.addon, "Instance-Removed")
-        present = self._caches[live.addon.name].get(live.unit)
-        if present and present.uid != deleted:  # the watch may still have to tell of the deletion
-            self._look_at(live.addon, present)
+        cache = self._caches[live.addon.name] if live.addon.name in self._decided else None
+        present = cache.get(live.unit) if cache else None
+        if cache and present and present.uid != deleted:  # the watch may still have to tell of the deletion
+            self._look_at(cache.addon, present)
 
     async def _delete(self, live: LiveUnit, cause: str) -> str:
         """Delete what it has installed, let its object go, and remove the unit; the UID of the object."""
@@ -327,5 +356,6 @@ def unit_of(addon: Addon, instance: Instance) -> Unit:
         INSTANCE,
         drift=addon.drift,
         hooks_of=addon.name,
+        stamp=addon.stamp,
         labels=instance.labels,
     )

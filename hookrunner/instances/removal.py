@@ -2,7 +2,7 @@
 objects are removed, and the purge of those that vanished without the finalizer.
 
     await FinalizerSetter(client).set(addon, instance)  # the API server keeps a deleted instance until it is removed
-    await InstanceRemover(releases, client, addons, events).remove(instance, head, options, patience)
+    await InstanceRemover(releases, client, events).remove(Removed(addon, instance, head), options, patience)
     await VanishedInstances(releases, notices, home).purge(cache)
 
 The finalizer is set before the first release record is written and removed last, so that nothing is left whenever the
@@ -104,31 +104,38 @@ async def _patch(
 
 
 @dataclass(frozen=True, slots=True)
+class Removed:
+    """An instance of an addon whose release, with this head, is removed."""
+
+    addon: Addon
+    instance: Instance
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
 class InstanceRemover:
-    """Removes what instances of these addons, by name, have installed, or leaves it to their users."""
+    """Removes what instances have installed, or leaves it to their users."""
 
     releases: Releases
     client: Client
-    addons: Mapping[str, Addon]
     events: EventSource
 
-    async def remove(self, instance: Instance, head: Head, options: ReleaseOptions, patience: float) -> None:
+    async def remove(self, removed: Removed, options: ReleaseOptions, patience: float) -> None:
         """Remove a release, and tell what stays on purpose. Each object may take `patience` seconds to disappear.
         Raises ReleaseFailed, KubeError."""
-        if kept := await self._remove(instance, head, options, patience):
+        if kept := await self._remove(removed, options, patience):
             event = ObjectEvent("Kept", some([*map(str, kept)]), is_warning=False)
-            await self.events.post(reference_of(self.addons[instance.addon], instance), event)
-            await self.releases.removal.forget(head.name, head.namespace)
+            await self.events.post(reference_of(removed.addon, removed.instance), event)
+            await self.releases.removal.forget(removed.head.name, removed.head.namespace)
 
-    async def _remove(
-        self, instance: Instance, head: Head, options: ReleaseOptions, patience: float
-    ) -> tuple[KeptObject, ...]:
+    async def _remove(self, removed: Removed, options: ReleaseOptions, patience: float) -> tuple[KeptObject, ...]:
+        instance, head = removed.instance, removed.head
         reason = reason_to_leave(instance)
         if not reason and await self._has_lost_owner(head, options.marks):
             reason = "it was deleted with the policy Orphan"
         if not reason:
             return await self.releases.removal.tear_down(head.name, head.namespace, options, patience)
-        await self._note(instance)
+        await self._note(removed.addon, instance)
         left = await self.releases.removal.abandon(head.name, head.namespace, options.marks)
         return (KeptObject(f"objects ({left})", reason),) if left else ()
 
@@ -140,14 +147,12 @@ class InstanceRemover:
         except ReleaseFailed:
             return False
 
-    async def _note(self, instance: Instance) -> None:
+    async def _note(self, addon: Addon, instance: Instance) -> None:
         """Let every later attempt come to the same decision. That the object is gone is as good."""
         if instance.is_unmanaged or instance.fields.deletion_policy == "Orphan":
             return
         with suppress(NotFound):
-            await _patch(
-                self.client, self.addons[instance.addon], instance, lambda _: {"annotations": {UNMANAGED: "true"}}
-            )
+            await _patch(self.client, addon, instance, lambda _: {"annotations": {UNMANAGED: "true"}})
 
 
 def reason_to_leave(instance: Instance) -> str:
@@ -187,6 +192,9 @@ class VanishedInstances:
     async def _purge(self, head: Head, cache: InstanceCache) -> None:
         if cache.get(head.name):  # it was created again meanwhile
             return
+        if not _is_of_kind(await self.releases.read_manifest(head), cache.addon):
+            _log.warn("a release of another kind of this addon stays as it is", release=head.name)
+            return
         _log.info("purging the release of an instance that is gone", release=head.name)
         marks = ObjectMarks({ADDON_LABEL: head.name})
         options = ReleaseOptions(marks=marks, respect_ignore=True, kept_kinds=NEVER_PRUNED)
@@ -196,6 +204,13 @@ class VanishedInstances:
         self.notices.publish(Notice(head.name, "ReleasePurged", message, bad=False))
         if kept:
             await self.releases.removal.forget(head.name, head.namespace)
+
+
+def _is_of_kind(objects: Sequence[JSON], addon: Addon) -> bool:
+    """Was the release installed for an instance of the addon's present kind? Its objects have the label of the kind.
+    The instances of a kind that the addon had before are not listed, so nothing is known of them."""
+    labels = [(obj.get("metadata") or {}).get("labels") or {} for obj in objects]
+    return not objects or any(addon.object.instance_label in each for each in labels)
 
 
 def vanished(heads: Mapping[str, Head], cache: InstanceCache) -> list[Head]:

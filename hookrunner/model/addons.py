@@ -157,7 +157,7 @@ class Addon:
     `component` is the name of its packages; `source` is where they are, as it is written: a relative path begins at
     `directory`. `defaults` are the common fields of an instance that sets none; with `never_adopts` an instance cannot
     set `adopt`. `post_render` are paths of executables in `directory`. `patches` is what instances may patch besides
-    the common paths (`manifests/patch_policy.py`).
+    the common paths (`manifests/patch_policy.py`). `stamp` is another one after a change of a file that is read once.
     """
 
     name: str
@@ -181,6 +181,7 @@ class Addon:
     drift: Drift = "repair"
     never_adopts: bool = False
     defaults: CommonFields = field(default_factory=lambda: CommonFields(channel="stable"))
+    stamp: str = ""
 
     @property
     def summary(self) -> Mapping[str, str]:

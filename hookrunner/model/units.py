@@ -69,10 +69,10 @@ class Unit:
     """One unit. `name` is that of its release, its queue and the subject of its Events; `key` is what its values are
     called in documents, and `section` where they are kept: units may share a key.
 
-    `directory` has its hooks and definitions; units with the same `hooks_of` have the same hooks, which are loaded
-    once. `installs`: it has objects to install. `namespace` is that of its release, empty for hookrunner's own.
-    `labels` are those of the metrics of a run's steps, empty if these are not measured. `compiled` as in Module.
-    `has_script`: a script is asked whether it is on."""
+    `directory` has its hooks and definitions; units with the same `hooks_of` have the same hooks, which are loaded once
+    for each `stamp` of their files. `installs`: it has objects to install. `namespace` is that of its release, empty
+    for hookrunner's own. `labels` are those of the metrics of a run's steps, empty if these are not measured.
+    `compiled` as in Module. `has_script`: a script is asked whether it is on."""
 
     name: str
     key: str
@@ -83,6 +83,7 @@ class Unit:
     namespace: str = ""
     drift: Drift = "missing"
     hooks_of: str = ""
+    stamp: str = ""
     labels: tuple[str, ...] = ()
     compiled: tuple[str, ...] = ()
     has_script: bool = False

@@ -120,6 +120,13 @@ class SectionStore:
             section = replace(section, static=static).computed()
         return self._keep(section)
 
+    def set_static(self, key: str, static: JSON) -> bool:
+        """Set the lowest layer of a section; is anything new?"""
+        section = self._sections[key]
+        if json_values.equal(static, section.static):
+            return False
+        return self._keep(replace(section, static=static).computed())
+
     def remove(self, unit: str) -> None:
         """Remove the section of an instance, and all that is held for it."""
         self._last_runs.forget(unit)

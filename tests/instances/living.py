@@ -9,14 +9,13 @@ a cluster in memory, and a release is a step that takes as long as a test says.
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import orjson
 
 from hookrunner.convergence.plan import Plan
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
-from hookrunner.instances.instance_informer import InstanceCache
+from hookrunner.instances.instance_informer import InstanceCache, InstanceCaches
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.instance_rollbacks import GivenUp
 from hookrunner.instances.reports.reported_instances import ReportedInstances
@@ -38,7 +37,7 @@ from hookrunner.waits import Batches
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon as to_addon
 from tests.convergence.planners import FakePlanner
-from tests.convergence.site import NO_SCHEMAS, Site
+from tests.convergence.site import Site
 from tests.fakes.cluster import FakeCluster
 
 NAMESPACE = "kube-system"
@@ -166,19 +165,20 @@ class Living:
     def __init__(self, site: Site, *addons: Addon, namespaces: tuple[str, ...] = ()) -> None:
         self.site, self.cluster = site, FakeCluster()
         self.server = Server(self.cluster)
-        self.caches = {each.name: InstanceCache(each) for each in addons}
+        self.caches = InstanceCaches()
+        self.watches = _Opener(self.cluster)
         self.reported = ReportedInstances(site.states.notices, site.metrics, site.now)
         self.objects = Objects()
         self.ended: list[str] = []
         self.faulty: set[str] = set()
         client: Any = self.server
-        schemas: Any = SimpleNamespace(schemas=NO_SCHEMAS)
         self.gates = InstanceGates(
             self.caches, site.states, self.reported, client, client, self._read_releases, namespaces
         )
-        values = dict.fromkeys(self.caches, schemas)
-        workshop = Workshop(values, self._make, client, site.background, self._forget)
+        workshop = Workshop(self._make, client, site.background, self._forget)
         self.registry = InstanceRegistry(self.caches, site.units, site.states, workshop)
+        for each in addons:
+            self.registry.offer(InstanceCache(each))
         self._writer = StatusWriter(client)
         rollouts = RolloutWatch(site.tasks.request, site.states.unit_changes.note, site.now)
         self._rollouts = rollouts
@@ -188,7 +188,7 @@ class Living:
 
     async def start(self) -> None:
         """Begin, and wait until the first converge is over."""
-        keep, opener = self.site.background.keep, _Opener(self.cluster)
+        keep, opener = self.site.background.keep, self.watches
         keep("suspensions", self.registry.follow_suspensions)
         watches = ObjectWatches(opener, self.site.background)
         required = RequirementWatch(self.registry, self.site.states, watches)
@@ -257,10 +257,10 @@ class Living:
     async def _read_releases(self) -> set[str]:
         return self.site.releases.installed
 
-    def _make(self, addon: Addon, instance: Instance) -> Any:
+    def _make(self, cache: InstanceCache, instance: Instance) -> Any:
         if instance.name in self.faulty:
             raise RuntimeError("a fault of hookrunner")
-        return GatedPlanner(addon=addon, instance=instance, gates=self.gates, served=self.site.served)
+        return GatedPlanner(addon=cache.addon, instance=instance, gates=self.gates, served=self.site.served)
 
 
 class _Opener:

@@ -147,9 +147,7 @@ class World:
             usual=ReleaseOptions(timeout=7.0),
             capabilities=Served(),
             fetcher=PackageFetcher(PackageCache(self.directory / "cache", 1), "digest", self.metrics),
-            remover=InstanceRemover(
-                self.records, self.client, {self.addon.name: self.addon}, EventRecorder(self.events.client).source("x")
-            ),
+            remover=InstanceRemover(self.records, self.client, EventRecorder(self.events.client).source("x")),
             mark=mark,
             find_obstacle=find_obstacle,
             open_source=lambda _addon, _kubernetes: DirectorySource(self.directory),

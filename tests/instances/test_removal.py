@@ -139,10 +139,14 @@ class Records(Releases):
         self.errors = [*errors]
         self.options = ReleaseOptions()
         self.kept: tuple[KeptObject, ...] = ()
+        self.manifests: dict[str, tuple[JSON, ...]] = {}
         self.removal: Any = self
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
         return {**self.heads}
+
+    async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
+        return self.manifests.get(head.name, ())
 
     async def tear_down(
         self, name: str, namespace: str, options: ReleaseOptions, patience: float = 60.0
@@ -180,6 +184,16 @@ def test_release_without_its_instance_is_vanished() -> None:
 
 def test_nothing_is_vanished_before_the_instances_are_listed() -> None:
     assert vanished({"dns.default.y": head("dns.default.y")}, cache(is_listed=False)) == []
+
+
+async def test_release_of_a_kind_that_the_addon_had_before_is_not_purged() -> None:
+    """The instances of that kind are not listed, so they look as if they had vanished."""
+    records = Records([head("dns.default.y"), head("dns.default.z")])
+    for name, kind in (("dns.default.y", "names"), ("dns.default.z", ADDON.object.kind.lower())):
+        labels = {f"addons.x-k8s.io/{kind}": name[-1]}
+        records.manifests[name] = ({"kind": "ConfigMap", "metadata": {"name": "a", "labels": labels}},)
+    await VanishedInstances(records, Notices(), "home").purge(cache("x"))
+    assert [*records.heads] == ["dns.default.y"]
 
 
 async def test_vanished_instance_is_purged_as_soon_as_that_is_possible() -> None:

@@ -52,6 +52,12 @@ def test_refused_spec_changes_nothing(store: SectionStore) -> None:
     assert (store.effective(FIRST)["s"], store.effective(FIRST)["x"]) == (1, 1)
 
 
+def test_lowest_layer_of_global_values_can_change(store: SectionStore) -> None:
+    assert store.set_static("global", {"zone": "x"})
+    assert not store.set_static("global", {"zone": "x"})
+    assert store.document(FIRST)["global"] == {"zone": "x"}
+
+
 def test_same_description_is_no_news(store: SectionStore) -> None:
     description = {"addon": {"name": "a"}, "s": 1}, {"x": 1}
     assert not store.describe(FIRST, *description)

@@ -26,17 +26,24 @@ class ModuleConfiguration:
     store: SectionStore
     values: HookValues
 
+    def set_shared(self, shared: JSON) -> bool:
+        """Set the static global values that stand below those of modules; is anything new?"""
+        return self.store.set_static(GLOBAL, _global_of(self.shelf, shared))
+
 
 def configuration(settings: Settings, shelf: Shelf, kube: Kube, shared: JSON = None) -> ModuleConfiguration:
     """What the engine needs before modules are put together on top of it. `shared` are static global values that
     stand below those of modules."""
     namespace = settings.kube.namespace or kube.connection.namespace or "default"
     sources = _sources(kube, namespace, settings.modules)
-    sections = shelf.loaded.statics.sections
-    sections = sections | {GLOBAL: merged(shared or {}, sections.get(GLOBAL) or {})}
+    sections = shelf.loaded.statics.sections | {GLOBAL: _global_of(shelf, shared)}
     store = SectionStore(sections, shelf.schemas)
     values = HookValues(store, sources.config, {module.name: module.key for module in shelf.modules})
     return ModuleConfiguration(shelf, namespace, sources, store, values)
+
+
+def _global_of(shelf: Shelf, shared: JSON) -> JSON:
+    return merged(shared or {}, shelf.loaded.statics.sections.get(GLOBAL) or {})
 
 
 def _sources(kube: Kube, namespace: str, modules: ModulesSettings) -> ConfigSources:

@@ -33,24 +33,27 @@ _FRESH = 10.0
 
 class SharedHooks:
     """Loads hooks that several units share, as instances of an addon do: they are asked for their configuration once,
-    and every unit has them under its name. What cannot be used is asked again in the next attempt."""
+    and again when their files have changed; every unit has them under its name. What cannot be used is asked again in
+    the next attempt."""
 
     def __init__(self, load: LoadHooks) -> None:
         self._load = load
-        self._catalogs: dict[str, Catalog] = {}
+        self._catalogs: dict[str, tuple[str, Catalog]] = {}
         self._loading = asyncio.Lock()
 
     async def __call__(self, unit: Unit) -> Catalog:
         """The hooks of a unit."""
         async with self._loading:
-            catalog = self._catalogs.get(unit.hooks_of) or await self._ask(unit)
+            stamp, catalog = self._catalogs.get(unit.hooks_of, (None, None))
+            if catalog is None or stamp != unit.stamp:
+                catalog = await self._ask(unit)
         hooks = (replace(hook, name=f"{unit.name}/{hook.label}", module=unit.name) for hook in catalog.hooks)
         return replace(catalog, hooks=tuple(hooks))
 
     async def _ask(self, unit: Unit) -> Catalog:
         catalog = await self._load(replace(unit, name=unit.hooks_of))
         if not catalog.problems:
-            self._catalogs[unit.hooks_of] = catalog
+            self._catalogs[unit.hooks_of] = unit.stamp, catalog
         return catalog
 
 

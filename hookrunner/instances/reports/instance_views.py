@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
-from hookrunner.addons.addon_discovery import AddonCatalog
+from hookrunner.addons.offer.addon_offer import AddonOffer
 from hookrunner.addons.offered_versions import Offer
 from hookrunner.errors import RenderFailed
 from hookrunner.instances.instance_registry import LiveUnit
@@ -53,7 +53,7 @@ class InstanceViews:
 
     registry: LiveUnits
     reported: ReportedInstances
-    offer: AddonCatalog
+    offer: AddonOffer
     read_offer: Callable[[Addon, Sequence[str], Sequence[str]], Awaitable[Offer]]
     sight: Sight
 

@@ -7,7 +7,15 @@ from signal import SIGKILL
 import yaml
 
 from tests.flows.addons.cluster_world import ADDONS, GROUP, ClusterWorld
-from tests.flows.addons.things_world import DEFINITION, create, left, maps, start_with_less, with_things
+from tests.flows.addons.things_world import (
+    DEFINITION,
+    create,
+    leave_and_return,
+    left,
+    maps,
+    start_with_less,
+    with_things,
+)
 from tests.instances.lives.places import OLD
 
 DNS = f"{GROUP}/coredns/default"
@@ -177,6 +185,11 @@ async def test_instances_go_with_what_they_belong_to(there: ClusterWorld, tmp_pa
     assert await things.world.releases() == ["thing.n3.x.v1 deployed", "thing.n4.x.v1 deployed"]
 
     await things.world.start()
+    await create(things, "n3", "n4")
+    things.world.writes()
+    await leave_and_return(things)
+    assert [line for line in things.world.writes() if "/things" in line or "/configmaps" in line] == []
+
     uid = (await things.kubectl("get", "crd", DEFINITION, "-o", "jsonpath={.metadata.uid}")).strip()
     await things.kubectl("delete", "crd", DEFINITION, "--timeout=180s")
     assert (await left(things, ["n3", "n4"]), await things.world.releases()) == ([], [])

@@ -51,6 +51,20 @@ async def left(things: ClusterWorld, places: Iterable[str]) -> list[str]:
     return sorted((await things.kubectl(*words)).split())
 
 
+async def leave_and_return(things: ClusterWorld) -> None:
+    """The addon's directory is away for a while, and hookrunner goes on without it."""
+    directory = things.world.directory
+
+    async def is_named() -> bool:
+        _, conditions = await asyncio.to_thread(things.world.operator.get, "/readyz?output=json")
+        return "not offered since" in conditions
+
+    (directory / "addons/thing").rename(directory / "thing")
+    await things.until(is_named, True, "the condition `addons`")
+    (directory / "thing").rename(directory / "addons/thing")
+    await things.until(is_named, False, "the condition `addons`")
+
+
 async def start_with_less(things: ClusterWorld) -> None:
     """Start with another addon only, with an invalid one, and with none."""
     world, flags = things.world, things.world.operator.flags

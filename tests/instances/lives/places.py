@@ -8,8 +8,8 @@ write: for the API server as if the process had been killed there, and all place
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -78,9 +78,10 @@ def write_addon(directory: Path, packages: Mapping[str, str] = PACKAGES, more: s
 class Wire(Client):
     """A client through which each place gets only so many writes, Events not counted; those after them fail, as long as
     it is cut off. There is no right for the request `forbidden`, a method and a path; `broken` meets a fault of our
-    own."""
+    own. `streams` are the paths of the watches that are read."""
 
     deaths: dict[str, Death]
+    streams: tuple[str, ...] = ()
     forbidden: str = ""
     broken: str = ""
 
@@ -94,6 +95,17 @@ class Wire(Client):
     def left(self) -> dict[str, int]:
         """The writes that each place still has."""
         return {place: max(0, death.at - death.steps) for place, death in self.deaths.items()}
+
+    async def stream(self, path: str, *args: Any, **more: Any) -> AsyncGenerator[list[bytes], None]:
+        self.streams = (*self.streams, path)
+        try:
+            async with aclosing(super().stream(path, *args, **more)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        finally:
+            left = [*self.streams]
+            left.remove(path)
+            self.streams = (*left,)
 
     async def send(self, call: ApiCall) -> bytes:
         if f"{call.method} {call.path}" == self.forbidden:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.addons.addon_discovery import AddonCatalog
+from hookrunner.addons.addon_values import AddonValues
+from hookrunner.addons.offer.addon_offer import AddonOffer, OfferedAddon
 from hookrunner.addons.offered_versions import Offer, OfferedVersion
 from hookrunner.convergence.events import Notices
 from hookrunner.errors import RenderFailed
@@ -75,7 +76,8 @@ class Site:
             versions = tuple(map(OfferedVersion, installed))
             return Offer(addon.name, addon.component, dict.fromkeys(channels, "1.0"), {}, versions)
 
-        offer = AddonCatalog((ADDON,), (BAD,))
+        offer = AddonOffer()
+        offer.set_directories([OfferedAddon(ADDON, AddonValues(), "")], [BAD])
         self.views = InstanceViews(self.units, self.reported, offer, read_offer, self.sight)
 
 
