@@ -46,6 +46,7 @@ VARIANTS = {
     "some addons": ("--set", "addons.names={coredns,web},addons.kinds.web.plural=webs"),
     "before the network": ("--set", "hostNetwork=true,kubernetesEndpoint.host=10.0.0.1,webhooks.admission=true"),
     "beside modules": ("--set", "modules.enabled=true,modules.clusterAdmin=true,webhooks.admission=true"),
+    "generic": ("--set", "settings.addon-generic-sources=https://example.com/addons"),
     "first objects": ("--set-json", f"addons.instances=[{json.dumps(FIRST)}]"),
 }
 
@@ -69,6 +70,15 @@ def test_the_api_server_accepts_every_variant(render: Render, cluster: Cluster) 
     how = ("--server-side", "--validate=strict", "--dry-run=server")
     applied = cluster.kubectl("apply", *how, "--filename", "-", input=manifests)  # some are in kube-system
     assert applied.count("serverside-applied") == manifests.count("\nkind: ")
+
+
+def test_generic_has_its_rules_where_its_sources_are_named(render: Render) -> None:
+    sources = ("--set", "settings.addon-generic-sources=https://example.com/addons")
+    found, usual = rules(render(*ON, *sources)), rules(render(*ON))
+    assert [rule for rule in usual if "generics" in str(rule)] == []
+    for resource in ("generics", "generics/status"):
+        assert any(resource in rule["resources"] for rule in found)
+    assert any("generics.addons.x-k8s.io" in rule.get("resourceNames", []) for rule in found)
 
 
 def test_without_addons_nothing_is_offered(render: Render) -> None:

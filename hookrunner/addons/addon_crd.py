@@ -22,7 +22,8 @@ from kubetypes.yaml_values import BadDocument
 
 APPROVAL = "api-approved.kubernetes.io"
 _UNAPPROVED = "unapproved, this kind is made by hookrunner from an addon"
-_PROTECTED = (".k8s.io", ".kubernetes.io")
+PROTECTED = (".k8s.io", ".kubernetes.io")
+"""Ends of groups that belong to Kubernetes."""
 
 _NOT_AT_ROOT = ("$ref", "additionalProperties", "patternProperties", "items", "nullable", "default")
 _ROOT_OF_OBJECT = {
@@ -84,7 +85,7 @@ def make_definition(addon: Addon, spec_schema: Mapping[str, JSON]) -> JSON:
         "schema": {"openAPIV3Schema": _object_schema(addon, spec_schema)},
     }
     metadata: dict[str, JSON] = {"name": kind.crd_name}
-    if kind.group.endswith(_PROTECTED):
+    if kind.group.endswith(PROTECTED):
         metadata["annotations"] = {APPROVAL: _UNAPPROVED}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",

@@ -169,6 +169,8 @@ def _condition(kind: str, holds: bool | None, reason: str, message: str) -> dict
 
 def _availability(facts: InstanceFacts) -> dict[str, str]:
     """Does what is installed work?"""
+    if facts.obstacle and facts.obstacle.phase is AddonPhase.CURRENT:  # of a kind that installs nothing itself
+        return _condition("Available", True, "Available", facts.obstacle.message)
     if facts.installed is None:
         return _condition("Available", False, "NotInstalled", "nothing is installed")
     unready = _unready(facts.objects)

@@ -13,6 +13,7 @@ from hookrunner.addons.build_request import BuildTerms, ImageSettings
 from hookrunner.addons.instance_build import BuildTools
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.addons.offer.addon_offer import AddonOffer
+from hookrunner.addons.offer.generic_kinds import GenericWorld
 from hookrunner.addons.offered_versions import Offer, read_offer
 from hookrunner.background import Background
 from hookrunner.claimed_directories import private_directory
@@ -23,6 +24,7 @@ from hookrunner.instances.instance_informer import InstanceCache, InstanceCaches
 from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.offer.directory_watch import DirectoryWatch
+from hookrunner.instances.offer.generic_watch import GenericParts, GenericWatch
 from hookrunner.instances.offer.kind_follower import KindFollower
 from hookrunner.instances.offer.kind_life import KindParts
 from hookrunner.instances.removal import FinalizerSetter, InstanceRemover, VanishedInstances
@@ -41,6 +43,7 @@ from hookrunner.model.releases import ReleaseOptions
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
 from hookrunner.packages.source_assembly import open_sources
+from hookrunner.packages.source_locations import mirrors_of
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -65,6 +68,7 @@ class Instances:
         self._directories = packages.directories
         self._caches = InstanceCaches()
         self._writer = StatusWriter(client)
+        self._generics = self._watch_generics(settings) if settings.addons.generic_sources else None
         self._health = HealthTracker(client, helm.releases.kinds, helm.drift.watches, parts.background)
         self._reported = ReportedInstances(states.notices, parts.metrics, time.monotonic)
         self._gates = InstanceGates(
@@ -108,8 +112,22 @@ class Instances:
         background.keep("watches of objects that addons require", required.follow_facts)
         background.keep("addons directories", self._directories.follow)
         background.keep("offered kinds", self._follower(background).follow)
+        if self._generics:
+            self._generics.start(background)
         if self._refresh:
             background.keep("sources of addons", self._look_at_sources)
+
+    def _watch_generics(self, settings: Settings) -> GenericWatch:
+        kube, kinds, addons = self._parts.kube, self._convergence.helm.releases.kinds, settings.addons
+        client = kube.patcher
+        parts = GenericParts(self._offer, Crds(client, kinds), kinds, kube.watches, self._writer, client.outage)
+        rules = GenericWorld(
+            prefixes=addons.generic_sources,
+            namespaces=addons.namespaces,
+            plain_http=addons.verify == "off",
+            mirrors=mirrors_of(addons),
+        )
+        return GenericWatch(parts, rules)
 
     def _follower(self, background: Background) -> KindFollower:
         convergence, kube = self._convergence, self._parts.kube

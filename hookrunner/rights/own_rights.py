@@ -7,6 +7,7 @@ docs/security.md and the templates of the chart have the same for the chart's va
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from hookrunner.addons.offer.generic_kinds import GENERIC, make_definition
 from hookrunner.cloud.rights import rights_of
 from hookrunner.model.addons import Addon
 from hookrunner.model.bindings import Hook
@@ -40,6 +41,8 @@ def own_rights(settings: Settings, namespace: str, installed: Installation) -> I
     if settings.addons.on:
         yield from _addon_rights(installed.addons)
         yield from _login_rights(settings.addons.credentials)
+    if settings.addons.generic_sources:
+        yield from _generic_rights()
     yield from _webhook_rights(settings, namespace, installed.hooks)
     if settings.cloud.on:
         yield from rights_of(settings)
@@ -94,6 +97,14 @@ def _login_rights(credentials: str) -> Iterator[Right]:
     if isinstance(source, CredentialsSecret):
         need = _need("the Secret of --addon-credentials")
         yield Right(("",), ("secrets",), ("get",), (source.name,), source.namespace, needs=need)
+
+
+def _generic_rights() -> Iterator[Right]:
+    """Those for the kinds that its objects name are not known before: users state them with these kinds."""
+    kind = GENERIC.object
+    yield Right((kind.group,), (kind.plural,), WATCH, needs=_need("objects of Generic"))
+    yield Right((kind.group,), (f"{kind.plural}/status",), ("patch",), needs=_need("statuses of Generics"))
+    yield from _definition_rights([make_definition()], "the kind Generic")
 
 
 def _webhook_rights(settings: Settings, namespace: str, hooks: Sequence[Hook]) -> Iterator[Right]:

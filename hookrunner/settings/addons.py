@@ -33,6 +33,14 @@ def _registry(text: str) -> str:
     return registry
 
 
+def _prefixes(text: str) -> tuple[str, ...]:
+    prefixes = tuple(part for part in text.split(",") if part)
+    if any(not prefix.strip("/") or prefix != prefix.strip() for prefix in prefixes):
+        raise ValueError(text)
+    return prefixes
+
+
+PREFIXES = OptionType("PREFIX,…", "beginnings of locations with commas between them; `/` alone is none", _prefixes)
 NAMES = OptionType("NAME,…", "names with commas between them: lowercase letters, digits and `-`, at most 63", _labels)
 REGISTRY = OptionType("HOST[/PATH]", "a registry such as registry.example.com:5000/mirror, without a scheme", _registry)
 
@@ -76,6 +84,13 @@ class AddonsSettings:
         "",
         "Addons: FROM=TO,…: locations that begin with FROM are looked for in TO, such as "
         "`https://example.com=file:/srv/mirror`. The longest FROM counts.",
+    )
+    generic_sources: tuple[str, ...] = setting(
+        "addon-generic-sources",
+        PREFIXES,
+        "",
+        "Addons: beginnings of locations that objects of the kind Generic may name as `spec.channel`; each makes "
+        "another kind an addon. Without it Generic is not defined.",
     )
     refresh: float = setting(
         "addon-refresh",
@@ -134,4 +149,4 @@ class AddonsSettings:
     @property
     def on(self) -> bool:
         """Is there anything to offer?"""
-        return bool(self.directories)
+        return bool(self.directories or self.generic_sources)

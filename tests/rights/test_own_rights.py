@@ -91,6 +91,17 @@ def test_logins_are_read_from_their_secret_alone() -> None:
     assert rights(flags | {"addon-credentials": "/etc/logins"}) == rights({"addons-dir": "addons"})
 
 
+def test_generic_needs_its_own_kind_and_no_other() -> None:
+    flags = {"addons-dir": str(ROOT / "addons"), "addons": "coredns"}
+    assert rights({**flags, "addon-generic-sources": "/srv"}) - rights(flags) == {
+        ("", "generics", "get list watch", ""),
+        ("", "generics/status", "patch", ""),
+        ("", "customresourcedefinitions", "list watch create", ""),
+        ("", "customresourcedefinitions", "get update", "generics.addons.x-k8s.io"),
+        ("", "customresourcedefinitions/status", "update", "generics.addons.x-k8s.io"),
+    }
+
+
 def test_reviews_need_their_configurations_and_certificates() -> None:
     found = rights({}, Installation([hook(kubernetesValidating=[{"name": "a.example.com", "rules": RULES}])]))
     assert found == {

@@ -16,6 +16,9 @@ nodelocaldns: {plural: nodelocaldns}
 {{- $kind := get $known $name }}
 {{- $_ := set $offered $name (dict "group" (get $kind "group" | default "addons.x-k8s.io") "plural" $kind.plural) }}
 {{- end }}
+{{- if get .Values.settings "addon-generic-sources" }}
+{{- $_ := set $offered "generic" (dict "group" "addons.x-k8s.io" "plural" "generics") }}
+{{- end }}
 {{- toYaml $offered }}
 {{- end }}
 
@@ -62,7 +65,7 @@ not served, or not by this version, has none that could be read. */}}
 {{- $rules := list }}
 {{- $namespaces := dict }}
 {{- range $name, $kind := include "hookrunner.addons.kinds" . | fromYaml }}
-{{- if not (hasKey $.Values.addons.kinds $name) }}
+{{- if not (or (hasKey $.Values.addons.kinds $name) (eq $name "generic")) }}
 {{- $file := $.Files.Get (printf "files/rights/%s.yaml" $name) | fromYaml }}
 {{- $rules = concat $rules $file.rules | uniq }}
 {{- range $namespace, $within := $file.namespaces }}
