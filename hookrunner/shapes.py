@@ -101,6 +101,8 @@ _EXPECTED: dict[type, tuple[str, str]] = {
     Table: ("object", "write keys with values: {key: value}"),
 }
 """The type of each shape, and what to write."""
+_VALUES: dict[type, type] = {Text: str, Flag: bool, Many: list, Texts: dict, Table: dict, AnyValue: object}
+"""What a value of each shape is, but for numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +148,11 @@ def _check(value: JSON, shape: Shape, path: str) -> Iterator[Problem]:
         yield Problem(path, text + (", or leave the key out" if value is None else ""))
         return
     match shape:
-        case Text(choices) if choices and value not in choices:
-            yield Problem(path, f"should be one of [{' '.join(choices)}]{suggestion(value, choices)}", value)
+        case Table():
+            yield from _table(value, shape, path)
+        case Text(choices):
+            if choices and value not in choices:
+                yield Problem(path, f"should be one of [{' '.join(choices)}]{suggestion(value, choices)}", value)
         case Integer(low, high):
             yield from _bounds(value, low, high, path)
         case Many():
@@ -155,8 +160,6 @@ def _check(value: JSON, shape: Shape, path: str) -> Iterator[Problem]:
         case Texts():
             for key, item in value.items():
                 yield from _check(item, TEXT, f"{path}.{redaction.key(key)}")
-        case Table():
-            yield from _table(value, shape, path)
 
 
 def unknown_keys(value: JSON, shape: Shape) -> Iterator[str]:
@@ -192,22 +195,10 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def _is(value: JSON, shape: Shape) -> bool:
-    match shape:
-        case Text():
-            return isinstance(value, str)
-        case Flag():
-            return isinstance(value, bool)
-        case Integer():
-            whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-            return whole and not isinstance(value, bool)
-        case Number():
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case Many():
-            return isinstance(value, list)
-        case Texts() | Table():
-            return isinstance(value, dict)
-        case AnyValue():
-            return True
+    if kind := _VALUES.get(type(shape)):
+        return isinstance(value, kind)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and (isinstance(shape, Number) or isinstance(value, int) or value.is_integer())
 
 
 def _type_advice(value: JSON, shape: Shape) -> str:

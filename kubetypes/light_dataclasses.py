@@ -43,7 +43,7 @@ def dataclass(
 
 def _comparison(cls: type, frozen: bool) -> dict[str, object]:
     """Instances are equal that are of one class and have equal fields. If fields may change, there is no hash."""
-    compared = [field for field in _fields(cls) if field.compare]
+    compared = [field for field in fields(cls) if field.compare]
     value = _reader(compared)
     hashed = _reader([field for field in compared if field.hash is not False])
 
@@ -53,17 +53,13 @@ def _comparison(cls: type, frozen: bool) -> dict[str, object]:
     return {"__eq__": __eq__, "__hash__": (lambda self: hash(hashed(self))) if frozen else None}
 
 
-def _fields(cls: type) -> tuple[Field[Any], ...]:
-    return fields(cls)
-
-
 def _reader(of: list[Field[Any]]) -> Callable[[object], object]:
     return attrgetter(*(field.name for field in of)) if of else lambda _: ()
 
 
 @recursive_repr()
-def _repr(self: object) -> str:
-    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in _fields(type(self)) if field.repr)
+def _repr(self: Any) -> str:
+    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
@@ -71,13 +67,13 @@ def _refuse_change(self: object, name: str, *value: object) -> None:
     raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
 
 
-def _state(self: object) -> list[object]:
+def _state(self: Any) -> list[object]:
     """For pickle and copy, which would set attributes otherwise."""
-    return [getattr(self, field.name) for field in _fields(type(self))]
+    return [getattr(self, field.name) for field in fields(self)]
 
 
-def _set_state(self: object, state: list[object]) -> None:
-    for field, value in zip(_fields(type(self)), state, strict=True):
+def _set_state(self: Any, state: list[object]) -> None:
+    for field, value in zip(fields(self), state, strict=True):
         object.__setattr__(self, field.name, value)
 
 
@@ -100,7 +96,7 @@ def _compile_init(cls: type, frozen: bool) -> Callable[..., None]:
     """Defaults, factories and, in frozen classes, what sets a field are variables of the function's module."""
     names: dict[str, Any] = {"_MISSING": MISSING}
     parameters, lines = ["self"], []
-    for field in _fields(cls):
+    for field in fields(cls):
         name = value = field.name
         default = field.default
         if field.default_factory is not MISSING:
