@@ -211,8 +211,8 @@ def test_beside_others_a_coroutine_is_cancelled_and_a_function_where_it_reports_
     session: Session, binding: str
 ) -> None:
     session.next()
+    session.begin("2", "polite")
     session.begin("1", binding)
-    session.run("2", "polite")
     session.tell(messages.cancel_line("1", "deadline"))
     said = session.until_answer()
     assert said[-2:] == [
