@@ -2,13 +2,13 @@
 
 import gc
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 
 import click
 
 from hookrunner import settings
-from hookrunner.claimed_directories import claimed_directory
+from hookrunner.claimed_directories import claimed_directory, reuse
 from hookrunner.cli.output import echo
 from hookrunner.cli.provider_completion import complete_providers
 from hookrunner.errors import BadSetting
@@ -75,7 +75,7 @@ def run_application(loaded: Settings, flags: Mapping[str, str]) -> int:
     from hookrunner.kube.cluster_lookup import Lookup, shared
 
     with ExitStack() as stack:
-        loaded = _with_run_directory(loaded, stack)
+        loaded = with_run_directory(loaded, stack)
         loading = None
         if not loaded.sandbox.enabled:  # a sandbox has to be there before it can be found
             loaded = stack.enter_context(shared(loaded))
@@ -100,12 +100,14 @@ def without_colors(loaded: Settings, flags: Mapping[str, str]) -> Settings:
     return replace(loaded, log=replace(loaded.log, type="plain"))
 
 
-def _with_run_directory(loaded: Settings, stack: ExitStack) -> Settings:
+def with_run_directory(loaded: Settings, stack: ExitStack) -> Settings:
     """Settings under which files of runs are in a directory of this process, which the next start removes if this
     process is killed; files that the user keeps are not. What killed processes have left is removed."""
     directory = stack.enter_context(claimed_directory(loaded.hooks.tmp_dir, "run"))
     if loaded.hooks.keep_tmp_files:
         return loaded
+    with suppress(OSError):  # no event waits for it then; if it cannot be made, each run says why
+        reuse(directory)
     return replace(loaded, hooks=replace(loaded.hooks, run_directory=directory))
 
 

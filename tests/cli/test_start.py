@@ -3,12 +3,13 @@
 import json
 import os
 import ssl
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 import pytest
 
-from hookrunner.cli.start import given, lean_imports, start, without_colors
+from hookrunner.cli.start import given, lean_imports, start, with_run_directory, without_colors
 from hookrunner.settings import load, options
 from tests import launcher
 from tests.controlplane.certs import make_server_certificate
@@ -54,6 +55,18 @@ def test_the_log_has_no_colors_if_none_are_wanted_and_no_flag_asks_for_them(
     loaded = load(flags, "", {"HOOKRUNNER_LOG_TYPE": "color"})
     with click.Context(start, color=color):
         assert without_colors(loaded, flags).log.type == type
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_no_event_waits_for_the_directory_of_runs_to_be_made(is_there: bool, tmp_path: Path) -> None:
+    """If it cannot be made, each run says why; the start goes on."""
+    parent = tmp_path if is_there else tmp_path / "file"
+    (tmp_path / "file").touch()
+    with ExitStack() as stack:
+        hooks = with_run_directory(load({"tmp-dir": str(parent)}, "hookrunner", {}), stack).hooks
+        assert hooks.run_directory
+        assert hooks.run_directory.is_dir() == is_there
+    assert not hooks.run_directory.exists()
 
 
 def test_contexts_of_libraries_trust_no_server_and_ours_as_the_system(
