@@ -23,6 +23,7 @@ from tests.packages.places import FILES, with_checksums
 from tests.packages.web_place import Answer
 from tests.tables import each
 
+pytestmark = pytest.mark.slow
 REFS, POSTED = "/addons.git/info/refs", "/addons.git/git-upload-pack"
 GIT_REFS = {"Content-Type": "application/x-git-upload-pack-advertisement"}
 GIT_RESULT = {"Content-Type": "application/x-git-upload-pack-result"}
@@ -253,7 +254,6 @@ async def test_trees_that_no_git_makes_write_nothing_elsewhere(files: GitPlace, 
     assert (os.listdir(outside), len(os.listdir(tmp_path / "checkouts"))) == ([], 1)
 
 
-@pytest.mark.slow
 async def test_a_repository_that_unpacks_to_more_than_allowed_is_refused(files: GitPlace, tmp_path: Path) -> None:
     repository = files.repository
     blob = repository.write_blob(bytes(5 << 20))

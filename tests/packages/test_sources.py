@@ -31,9 +31,10 @@ def distribution(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Distribut
 
 
 REAL = pytest.param("distribution", marks=pytest.mark.slow)
+GIT = [pytest.param(name, marks=pytest.mark.slow) for name in ("git", "git-files")]
 
 
-@pytest.fixture(params=["directory", "https", "git", "git-files", "ConfigMap", "Secret", *OCI, REAL])
+@pytest.fixture(params=["directory", "https", *GIT, "ConfigMap", "Secret", *OCI, REAL])
 async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
     async with AsyncExitStack() as stack:
         match request.param:
