@@ -5,6 +5,7 @@ Level: sandbox.
 
 import asyncio
 import os
+import shutil
 from collections.abc import AsyncIterator, Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -152,6 +153,13 @@ async def test_a_branch_that_was_forced_elsewhere_is_followed_and_the_old_files_
     place.repository.git("branch", "--force", "main")
     await place.source.read_channel("stable")
     assert len(os.listdir(tmp_path / "checkouts")) <= 2
+
+
+async def test_files_that_a_cleaner_has_deleted_are_fetched_again(place: GitPlace, tmp_path: Path) -> None:
+    place.put_channel("stable", CHANNEL)
+    await place.source.read_channel("stable")
+    shutil.rmtree(tmp_path / "checkouts")
+    assert await place.source.read_channel("stable") == CHANNEL.decode()
 
 
 async def test_a_directory_of_the_repository_is_the_source(files: GitPlace) -> None:
@@ -358,6 +366,27 @@ async def test_the_objects_of_another_commit_are_refused(place: GitPlace) -> Non
     place.fetch_answer = Answer(body=packet(b"packfile\n") + packet(b"\1" + others) + b"0000", headers=GIT_RESULT)
     error = await refusal(place.source.read_channel("stable"))
     assert (error.reason, "is damaged" in str(error)) == ("Malformed", True), error
+
+
+async def test_a_tag_of_another_commit_than_the_server_says_is_refused(place: GitPlace) -> None:
+    place.put_channel("stable", CHANNEL)
+    place.repository.git("tag", "--annotate", "--message", "x", "v1")
+    tag = place.repository.git("rev-parse", "v1")
+    said = packet(f"{tag} refs/tags/v1 peeled:{SHA}\n".encode()) + b"0000"
+    place.answers[POSTED] = Answer(body=said, headers=GIT_RESULT)
+    objects = packet(b"packfile\n") + packet(b"\1" + place.repository.pack()) + b"0000"
+    place.fetch_answer = Answer(body=objects, headers=GIT_RESULT)
+    error = await refusal(place.source_at(f"git::{place.url}?ref=v1").read_channel("stable"))
+    assert (error.reason, f"in place of {SHA}" in str(error)) == ("Malformed", True), error
+
+
+async def test_repositories_that_are_looked_at_side_by_side_keep_their_files(files: GitPlace, tmp_path: Path) -> None:
+    others = [GitPlace(tmp_path / f"{number}.git", files.reader, tmp_path / "unused") for number in range(6)]
+    for place in others:
+        place.put_channel("stable", CHANNEL)
+    sources = [place.source_at(f"git::{place.url}", files.checkouts) for place in others]
+    assert {*await asyncio.gather(*(source.read_channel("stable") for source in sources))} == {CHANNEL.decode()}
+    assert len(os.listdir(tmp_path / "checkouts")) == len(others)
 
 
 async def test_a_redirect_of_the_question_leads_the_rest(place: GitPlace) -> None:

@@ -15,7 +15,6 @@ import asyncio
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +40,7 @@ class GitCheckout:
     """The files of a commit below the location's directory. `problems` are those that are not there, by their paths."""
 
     commit: str
+    directory: Path
     source: DirectorySource
     problems: Mapping[str, str]
 
@@ -55,6 +55,7 @@ class GitCheckouts:
         self._timeout = timeout
         self._reads = SharedReads()
         self._last: dict[GitLocation, GitCheckout] = {}
+        self._written: set[str] = set()
         self._in_use = WeakValueDictionary[str, GitCheckout]()
 
     async def look(self, location: GitLocation) -> GitCheckout:
@@ -63,6 +64,8 @@ class GitCheckouts:
 
     async def _look(self, location: GitLocation) -> GitCheckout:
         last = self._last.get(location)
+        if last and not last.directory.is_dir():  # deleted by a cleaner of old files
+            last = None
         if last and last.commit == location.commit:
             return last
         await asyncio.to_thread(import_module, _REPOSITORY)
@@ -81,12 +84,20 @@ class GitCheckouts:
         try:
             checked_out = await check_out(draft)
             name = f"{checked_out.commit}-{os.urandom(8).hex()}"
-            os.rename(checked_out.tree, self._directory / name)
-            source = DirectorySource(self._directory / name, str(location))
-            checkout = self._in_use[name] = GitCheckout(checked_out.commit, source, checked_out.problems)
+            directory = self._directory / name
+            os.rename(checked_out.tree, directory)
+            self._written.add(name)
+            source = DirectorySource(directory, str(location))
+            checkout = self._in_use[name] = GitCheckout(checked_out.commit, directory, source, checked_out.problems)
         finally:
-            await asyncio.to_thread(self._remove, draft, {*self._in_use})
+            await asyncio.to_thread(_remove, draft, *self._take_unused())
         return checkout
+
+    def _take_unused(self) -> list[Path]:
+        """The checkouts that no one holds, for the caller to remove."""
+        unused = self._written - {*self._in_use}
+        self._written -= unused
+        return [self._directory / name for name in unused]
 
     def _make_draft(self, location: GitLocation) -> Path:
         draft = self._directory / f"{_DRAFT}{os.urandom(8).hex()}"
@@ -99,10 +110,7 @@ class GitCheckouts:
             raise PackageError("Unreachable", f"{location}: {text}") from error
         return draft
 
-    def _remove(self, draft: Path, in_use: set[str]) -> None:
-        """Remove a draft, and the checkouts that no one holds."""
-        shutil.rmtree(draft, ignore_errors=True)
-        with suppress(OSError):
-            for name in os.listdir(self._directory):
-                if not name.startswith(_DRAFT) and name not in in_use:
-                    shutil.rmtree(self._directory / name, ignore_errors=True)
+
+def _remove(*directories: Path) -> None:
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)
