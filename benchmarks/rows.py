@@ -9,6 +9,7 @@ from benchmarks import scenarios
 from benchmarks.addons import many
 from benchmarks.addons.floor import floor
 from benchmarks.addons.install import install
+from benchmarks.addons.sources import sources
 from benchmarks.cloud import cloud_nodes, cloud_services
 from benchmarks.modules import memory, modules
 from benchmarks.outage import outage
@@ -307,12 +308,20 @@ MODULES = (
     Group("modules-memory", memory, _MODULES_MEMORY, rounds=1),
 )
 
+_SOURCES = (
+    Row("an unchanged package of 20 files, from a directory: CPU", "directory", Unit.MILLISECONDS),
+    Row("the same from an image layout, by that", "layout", Unit.TIMES, Target(limit=1.2)),
+    Row("the same from a registry, pinned and cached, by that", "registry", Unit.TIMES, Target(limit=1.2)),
+    Row("the question to the registry, answer included: CPU of both", "asked", Unit.MILLISECONDS),
+)
+
 ADDONS = (
     Group("install", install, _INSTALL),
     Group("many", many.many, _MANY),
     Group("floor", floor, _FLOOR, rounds=1),
     Group("status", many.status, _STATUS),
     Group("memory", many.memory, _MANY_MEMORY, rounds=1),
+    Group("sources", sources, _SOURCES, rounds=1, ours=True),
 )
 
 _CLOUD_MANY = (

@@ -26,6 +26,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from hookrunner import log, safe_files
 from hookrunner.errors import PackageError
@@ -64,6 +65,8 @@ class PackageCache:
         self._directory = directory
         self._most = most
         self._held: dict[str, _Held] = {}
+        self._known = WeakValueDictionary[tuple[str, str, str], Package]()
+        """Those that were read and are in use: their entries are held, and never change."""
         self._sizes: dict[str, int] = {}
         self._disk = threading.Lock()
         """Held while files are read and written, which may take as long as a disk does."""
@@ -79,6 +82,9 @@ class PackageCache:
         """The package with this digest, None if it is not there, not whole or cannot be read."""
         if not is_digest(digest):
             return None
+        if (known := self._known.get((component, version, digest))) and self.is_in_place(digest):
+            _touch(self._entry(digest))
+            return known
         with self._disk:
             try:
                 whole = self._open(component, version, digest)
@@ -88,6 +94,7 @@ class PackageCache:
                 return None
             os.close(whole[1])
             _touch(self._entry(digest))
+            self._known[component, version, digest] = whole[0]
             return whole[0]
 
     def store(self, package: Package) -> None:

@@ -48,6 +48,16 @@ def test_a_stored_package_is_read_again_also_by_another_process(root: Path) -> N
     assert entries(root) == [package().digest.removeprefix("sha256:")]
 
 
+def test_a_package_in_use_is_read_from_the_disk_once(root: Path) -> None:
+    cache = PackageCache(root, NO_LIMIT)
+    entry = cache.hold(package())
+    read = cache.read("coredns", "1.0", package().digest)
+    assert read is not None
+    assert cache.read("coredns", "1.0", package().digest) is read
+    shutil.rmtree(entry)
+    assert cache.read("coredns", "1.0", package().digest) is None
+
+
 @pytest.mark.parametrize("digest", ["", "sha256:x", "sha256:../../etc", "sha256:" + "0" * 64])
 def test_what_is_not_there_is_none(root: Path, digest: str) -> None:
     assert PackageCache(root, NO_LIMIT).read("coredns", "1.0", digest) is None

@@ -52,6 +52,8 @@ class LayoutStore:
     def __init__(self, location: LayoutLocation) -> None:
         self.location = location
         self._archive = _Archive((0, 0, 0), {})
+        self._tags: dict[str, tuple[bytes, dict[str, str]]] = {}
+        """By repository: the index that was read last, and what it says."""
 
     async def read_manifest(self, name: str, reference: str) -> bytes | None:
         """The manifest of a tag or digest in a repository; None if there is none. Raises PackageError: Unreachable,
@@ -82,12 +84,15 @@ class LayoutStore:
                 return {}
             text = "does not exist; write it, or name another one in `source` of addon.yaml or with --addon-source"
             raise PackageError("Unreachable", f"{self.location} {text}")
-        index = parse_manifest(f"{self.location}: {INDEX}", data)
-        if not isinstance(index, Index):
-            raise PackageError("Malformed", f"{self.location}: {INDEX} is no index of manifests; write it again")
         prefix = "" if self._is_divided(name) else f"{name}:"
-        tags = ((tag, entry.digest) for entry in index.manifests for tag in _tags(entry, prefix))
-        return dict(tags)
+        known, tags = self._tags.get(name, (None, dict[str, str]()))
+        if data != known:
+            index = parse_manifest(f"{self.location}: {INDEX}", data)
+            if not isinstance(index, Index):
+                raise PackageError("Malformed", f"{self.location}: {INDEX} is no index of manifests; write it again")
+            tags = {tag: entry.digest for entry in index.manifests for tag in _tags(entry, prefix)}
+            self._tags[name] = data, tags
+        return tags
 
     def _is_divided(self, name: str) -> bool:
         """Has each repository a layout of its own?"""

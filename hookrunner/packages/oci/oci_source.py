@@ -112,6 +112,7 @@ class OciMemory:
     digests: OrderedDict[str, str] = field(default_factory=OrderedDict)
     """Digests of packages by those of their manifests."""
     blobs: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
+    manifests: OrderedDict[str, Manifest | Index] = field(default_factory=OrderedDict)
 
     def keep_blob(self, digest: str, data: bytes) -> None:
         """Remember a small blob."""
@@ -266,17 +267,26 @@ class OciSource:
         data = await self._store.read_manifest(name, tag)
         if data is None:
             return None
-        manifest, root = parse_manifest(what, data), digest_of_bytes(data)
+        root, manifest = self._parse(what, data)
+        digest = root
         if isinstance(manifest, Index):
             chosen = choose_manifest(what, manifest, architecture())
             data = await self._store.read_manifest(name, chosen.digest)
             if data is None:
                 text = f"its index names the manifest {chosen.digest}, which does not exist; push it again"
                 raise PackageError("Malformed", f"{what}: {text}")
-            manifest = parse_manifest(what, data)
+            digest, manifest = self._parse(what, data)
         if isinstance(manifest, Index):
             raise PackageError("Malformed", f"{what}: an index in it leads to another index; push one of manifests")
-        return _Found(digest_of_bytes(data), manifest, root)
+        return _Found(digest, manifest, root)
+
+    def _parse(self, what: str, data: bytes) -> tuple[str, Manifest | Index]:
+        """A manifest's digest, and what it says."""
+        digest = digest_of_bytes(data)
+        if (manifest := self._memory.manifests.get(digest)) is None:
+            manifest = parse_manifest(what, data)
+            _keep(self._memory.manifests, digest, manifest)
+        return digest, manifest
 
     async def _read_blob(self, what: str, name: str, descriptor: Descriptor, most: int = LARGEST_CHANNEL) -> bytes:
         """A small blob, checked."""

@@ -1,0 +1,57 @@
+"""Instances whose packages come from the distribution project's registry, with a login. Level: sandbox."""
+
+import json
+from pathlib import Path
+from signal import SIGKILL
+
+from tests.flows.modules.test_addon_instances import ADDON, MANIFEST, SPEC, channel, put, reaches, start, status
+from tests.flows.modules.world import World
+from tests.oracles.distribution import Distribution, running_registry
+from tests.packages.oci.artifacts import channel_artifact, files_artifact
+from tests.packages.oci.registry_server import USER
+
+
+def publish(registry: Distribution, version: str) -> None:
+    """A package without a list of checksums, and the channel that leads to it."""
+    files = {"objects.yaml": MANIFEST.format(version=version).encode()}
+    registry.push("team/addons/thing", version, files_artifact(files))
+    registry.push("team/addons/channels", "stable", channel_artifact(channel(version).encode()))
+
+
+async def was_refused(world: World) -> bool:
+    return bool(world.operator.metric("addon_channel_reads_total", result="Unreachable"))
+
+
+async def shown_version(world: World) -> tuple[str, bool]:
+    shown = await status(world)
+    return shown.get("version", ""), shown.get("healthy", False)
+
+
+async def test_a_registry_is_followed_and_what_runs_outlives_it_and_a_kill(world: World, tmp_path: Path) -> None:
+    (tmp_path / "registry").mkdir()
+    with running_registry(tmp_path / "registry", has_login=True) as registry:
+        publish(registry, "1.0.0")
+        host = registry.url.removeprefix("http://")
+        world.write("addons/thing/addon.yaml", f"{ADDON}source: oci+http://{host}/team/addons\n")
+        world.write("addons/thing/openapi/spec.yaml", SPEC)
+        credentials = tmp_path / "config.json"
+        credentials.write_text("{}")
+        world.operator.flags += (f"--addons-dir={world.directory / 'addons'}", "--addon-refresh=300ms")
+        world.operator.flags += (f"--addon-credentials={credentials}",)
+        await start(world)
+        await put(world)
+        assert "it asks for a login" in (await reaches(world, "PackageError", "Unreachable"))["errors"][0]
+        login = {"username": USER.user, "password": USER.password}
+        credentials.write_text(json.dumps({"auths": {host: login}}))
+        assert (await reaches(world, "Current", "Current"))["version"] == "1.0.0"
+        publish(registry, "2.0.0")
+        await world.becomes("of-thing", text="hi", version="2.0.0")
+        await world.until(lambda: shown_version(world), ("2.0.0", True), "the status")
+
+    await world.until(lambda: was_refused(world), True, "a refused question")
+    await world.operator.stop(SIGKILL)
+    await world.start()
+    await put(world, text="changed")
+    await world.becomes("of-thing", text="changed", version="2.0.0")
+    assert (await status(world))["healthy"] is True
+    assert USER.password not in json.dumps(world.operator.logs())
