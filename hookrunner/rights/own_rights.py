@@ -102,7 +102,7 @@ def _login_rights(credentials: str) -> Iterator[Right]:
 def _generic_rights() -> Iterator[Right]:
     """Those for the kinds that its objects name are not known before: users state them with these kinds."""
     kind = GENERIC.object
-    yield Right((kind.group,), (kind.plural,), WATCH, needs=_need("objects of Generic"))
+    yield Right((kind.group,), (kind.plural,), READS, needs=_need("objects of Generic"))
     yield Right((kind.group,), (f"{kind.plural}/status",), ("patch",), needs=_need("statuses of Generics"))
     yield from _definition_rights([make_definition()], "the kind Generic")
 

@@ -25,7 +25,7 @@ from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
-from hookrunner.model.addon_status import AddonObstacle
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase
 from hookrunner.model.addons import Addon, Instance, RequiredObject
 from hookrunner.model.releases import Capabilities
 from hookrunner.model.unit_state import ModuleState
@@ -54,6 +54,8 @@ class InstanceGates:
 
     async def find_obstacle(self, instance: Instance, addon: Addon, capabilities: Capabilities) -> AddonObstacle | None:
         """The first closed gate of an instance whose run begins; None if all are open. Raises KubeError."""
+        if addon.name not in self.caches:  # it has left the offer since the run was requested
+            return AddonObstacle(AddonPhase.PENDING, "Waiting", f"waiting for the addon {addon.name}, which has left")
         world = await look_around(self, addon, capabilities)
         obstacle = closed_gate(instance, addon, replace(world, installed=self._passed.union(world.installed)))
         (self._passed.discard if obstacle else self._passed.add)(instance.unit)

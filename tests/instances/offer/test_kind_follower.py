@@ -157,6 +157,18 @@ async def test_change_during_a_run_waits_for_its_end(make_site: MakeSite) -> Non
     assert (world.planner(DNS).addon.stamp, world.site.releases.installed) == ("2", {DNS})
 
 
+async def test_run_that_begins_when_its_addon_has_left_writes_nothing(make_site: MakeSite) -> None:
+    offering = await started(make_site, external("dns"))
+    world = offering.world
+    world.put("x", "dns")
+    await world.runs()
+    planner = world.planner(DNS)
+    world.registry.withdraw("dns")
+    obstacle = await world.gates.find_obstacle(planner.instance, planner.addon, await planner.served.get())
+    assert obstacle
+    assert (obstacle.phase, obstacle.message) == ("Pending", "waiting for the addon dns, which has left")
+
+
 async def test_another_kind_under_one_name_leaves_the_instances_of_the_first(make_site: MakeSite) -> None:
     offering = await started(make_site, external("dns"))
     world = offering.world

@@ -1,0 +1,108 @@
+"""A user makes a kind of their own an addon, on the sandbox and on a real control plane: packages and one object, while
+hookrunner runs; then the object is deleted, and what it has led to stays.
+
+Level: control plane.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesandbox.sandbox import Options, serving
+from kubetypes.json_values import JSON
+from tests.faults.proxy import Proxy
+from tests.flows.modules.conftest import on, on_sandbox
+from tests.flows.modules.world import World
+from tests.instances.lives.places import MAP
+
+GROUP = "flows.example.com"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": f"widgets.{GROUP}"},
+    "spec": {
+        "group": GROUP,
+        "names": {"kind": "Widget", "plural": "widgets"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+
+
+@pytest.fixture(params=["sandbox", pytest.param("cluster", marks=pytest.mark.cluster)])
+async def world(launcher: tuple[str, ...], request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+    """Hookrunner with packages of `widget`, which a Generic may name, and no directory of addons."""
+    async with AsyncExitStack() as stack:
+        if request.param == "sandbox":
+            sandbox = await stack.enter_async_context(serving(Options(simulate=True)))
+            world = await stack.enter_async_context(on_sandbox(sandbox, tmp_path))
+        else:
+            cluster, namespace = (request.getfixturevalue(name) for name in ("cluster", "namespace"))
+            proxy = await stack.enter_async_context(Proxy(cluster.access, tmp_path))
+            world = await stack.enter_async_context(on(cluster, proxy, namespace, tmp_path))
+        for version in ("1.0.0", "2.0.0"):
+            world.write(f"srv/packages/widget/{version}/a.yaml", MAP.format(name="made", value=version))
+        world.write("srv/stable", "manifests: [{version: 1.0.0}]\n")
+        world.operator.flags += (f"--addon-generic-sources={tmp_path / 'srv'}", "--addon-refresh=1s")
+        yield world
+
+
+async def phase(world: World, path: str) -> str:
+    status: dict[str, Any] = (await world.ask("GET", path, None) or {}).get("status") or {}
+    return str(status.get("phase"))
+
+
+async def made(world: World) -> str:
+    obj: dict[str, Any] = await world.ask("GET", f"/api/v1/namespaces/{world.namespace}/configmaps/made", None) or {}
+    return str((obj.get("data") or {}).get("x"))
+
+
+@pytest.mark.slow
+async def test_kind_of_a_user_is_an_addon_until_its_generic_is_deleted(world: World) -> None:
+    generics = f"/apis/addons.x-k8s.io/v1alpha1/namespaces/{world.namespace}/generics"
+    widgets = f"/apis/{GROUP}/v1/namespaces/{world.namespace}/widgets"
+    kind: JSON = {"group": GROUP, "kind": "Widget", "version": "v1"}
+    generic = {"objectKind": kind, "channel": str(world.directory / "srv")}
+    await world.start()
+    await world.until(lambda: established(world, "generics.addons.x-k8s.io"), True, "the kind Generic")
+    await create(world, generics, "Generic", "g", generic)
+    await world.until(lambda: phase(world, f"{generics}/g"), "Pending", "the Generic without its kind")
+    await world.ask("POST", CRDS, DEFINITION)
+    await world.until(lambda: phase(world, f"{generics}/g"), "Current", "the Generic")
+    await create(world, widgets, "Widget", "x", {})
+    await world.until(lambda: phase(world, f"{widgets}/x"), "Current", "the instance")
+    assert await made(world) == "1.0.0"
+
+    world.write("srv/stable", "manifests: [{version: 2.0.0}]\n")
+    await world.until(lambda: made(world), "2.0.0", "what the channel leads to")
+    await world.until(lambda: phase(world, f"{widgets}/x"), "Current", "the instance")
+    await world.ask("DELETE", f"{generics}/g", None)
+    await world.operator.names("addons", "its object Generic.")
+    assert (await made(world), await phase(world, f"{widgets}/x")) == ("2.0.0", "Current")
+    await create(world, generics, "Generic", "g", generic)
+    await world.until(lambda: phase(world, f"{generics}/g"), "Current", "the Generic again")
+    await world.ask("DELETE", f"{widgets}/x", None)
+    await world.until(lambda: made(world), "None", "what the instance had installed")
+
+
+async def create(world: World, place: str, kind: str, name: str, spec: JSON) -> None:
+    group = place.removeprefix("/apis/").partition("/namespaces/")[0]
+    await world.ask("POST", place, {"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec})
+
+
+async def established(world: World, name: str) -> bool:
+    definition: dict[str, Any] = await world.ask("GET", f"{CRDS}/{name}", None) or {}
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
