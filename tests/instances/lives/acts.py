@@ -1,6 +1,6 @@
 """What users do with an instance in each of many places, and what becomes of it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,29 +8,27 @@ from kubetypes.json_values import JSON
 from tests.instances.lives.places import NEW, OLD, Places
 from tests.instances.lives.site import LiveSite
 
-PLACES = [f"n{number}" for number in range(24)]
+
+async def create(places: Places, names: Sequence[str]) -> None:
+    await places.create(names, rollbackOnFailure=True)
 
 
-async def create(places: Places) -> None:
-    await places.create(PLACES, rollbackOnFailure=True)
+async def upgrade(places: Places, names: Sequence[str]) -> None:
+    await places.change(names, {"version": "2.0.0"})
 
 
-async def upgrade(places: Places) -> None:
-    await places.change(PLACES, {"version": "2.0.0"})
-
-
-async def spoil(places: Places) -> None:
+async def spoil(places: Places, names: Sequence[str]) -> None:
     """A version that never becomes healthy."""
-    await places.change(PLACES, {"version": "3.0.0", "timeout": "1s"})
+    await places.change(names, {"version": "3.0.0", "timeout": "1s"})
 
 
-async def delete(places: Places) -> None:
-    await places.delete(PLACES)
+async def delete(places: Places, names: Sequence[str]) -> None:
+    await places.delete(names)
 
 
-async def leave(places: Places) -> None:
-    await places.change(PLACES, {"deletionPolicy": "Orphan"})
-    await places.delete(PLACES)
+async def leave(places: Places, names: Sequence[str]) -> None:
+    await places.change(names, {"deletionPolicy": "Orphan"})
+    await places.delete(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Act:
     """What users do in each place, and the `state` that it leads to: phase and version, None if the instance is gone;
     `maps` are the ConfigMaps that are there then; `told` is the reason of an Event that there is in each place."""
 
-    do: Callable[[Places], Awaitable[None]]
+    do: Callable[[Places, Sequence[str]], Awaitable[None]]
     state: tuple[str, str] | None
     maps: JSON = field(default_factory=dict)
     told: str = ""
@@ -51,14 +49,14 @@ DELETE = Act(delete, None)
 LEAVE = Act(leave, None, OLD, "Kept")
 
 
-async def finish(site: LiveSite, act: Act) -> None:
+async def finish(site: LiveSite, act: Act, names: Sequence[str]) -> None:
     """Wait until an act has come to its end in each place: all objects and records are there, and no others."""
-    await site.until(lambda: states(site), dict.fromkeys(PLACES, act.state) if act.state else {})
+    await site.until(lambda: states(site), dict.fromkeys(names, act.state) if act.state else {})
     found = await site.places.maps()
-    assert {place: found.get(place, {}) for place in PLACES} == dict.fromkeys(PLACES, act.maps)
+    assert {place: found.get(place, {}) for place in names} == dict.fromkeys(names, act.maps)
     records = {record.split(".")[1] for record in await site.places.records()}
-    assert records == (set(PLACES) if act.state else set())
-    assert not act.told or {*PLACES} <= await site.places.told(act.told)
+    assert records == (set(names) if act.state else set())
+    assert not act.told or {*names} <= await site.places.told(act.told)
 
 
 async def states(site: LiveSite) -> dict[str, Any]:

@@ -13,45 +13,49 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.instances.lives.acts import CREATE, DELETE, LEAVE, PLACES, SPOIL, UPGRADE, Act, finish, states, unfinished
+from tests.instances.lives.acts import CREATE, DELETE, LEAVE, SPOIL, UPGRADE, Act, finish, states, unfinished
 from tests.instances.lives.places import NEW, OLD, Wire
 from tests.instances.lives.site import LiveSite
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("acts", [[CREATE, UPGRADE, SPOIL, DELETE], [CREATE, LEAVE]], ids=["deleted", "left"])
-async def test_instance_killed_at_any_write_reaches_its_state(site: LiveSite, acts: Sequence[Act]) -> None:
+@pytest.mark.parametrize(
+    ("acts", "most"), [([CREATE, UPGRADE, SPOIL, DELETE], 22), ([CREATE, LEAVE], 12)], ids=["deleted", "left"]
+)
+async def test_instance_killed_at_any_write_reaches_its_state(site: LiveSite, acts: Sequence[Act], most: int) -> None:
+    names = [f"n{writes}" for writes in range(most)]
     async with site.started() as process:
-        await begin(site, process.wire, acts[0])
+        await begin(site, process.wire, acts[0], names)
     for act, following in itertools.pairwise(acts):
         async with site.started() as process:
-            await finish(site, act)
-            await begin(site, process.wire, following)
+            await finish(site, act, names)
+            await begin(site, process.wire, following, names)
     async with site.started() as process:
-        await finish(site, acts[-1])
+        await finish(site, acts[-1], names)
         await site.until(process.series, [])
 
 
-async def begin(site: LiveSite, wire: Wire, act: Act) -> None:
+async def begin(site: LiveSite, wire: Wire, act: Act, names: Sequence[str]) -> None:
     """Cut off each place in the middle of an act."""
-    wire.cut_off({place: writes for writes, place in enumerate(PLACES)})
-    await act.do(site.places)
+    wire.cut_off({place: writes for writes, place in enumerate(names)})
+    await act.do(site.places, names)
     await site.until(lambda: unfinished(site, wire.left, act), [])
-    assert wire.left[PLACES[-1]] > 0, "there are more writes than are tried"
+    assert wire.left[names[-1]] > 0, "there are more writes than are tried"
 
 
 @pytest.mark.slow
 async def test_instance_goes_on_when_the_api_server_answers_again(site: LiveSite) -> None:
     """It is away for half of the places, and refuses the requests of the others, each after some writes. Neither is a
     reason to undo the upgrade."""
-    writes = {place: number // 2 for number, place in enumerate(PLACES)}
+    names = [f"n{number}" for number in range(24)]
+    writes = {place: number // 2 for number, place in enumerate(names)}
     async with site.started() as process:
         for act in (CREATE, UPGRADE, DELETE):
-            process.wire.cut_off(writes, refused=PLACES[::2])
-            await act.do(site.places)
+            process.wire.cut_off(writes, refused=names[::2])
+            await act.do(site.places, names)
             await site.until(lambda act=act: unfinished(site, process.wire.left, act), [])  # type: ignore[misc]
             process.wire.cut_off({})
-            await finish(site, act)
+            await finish(site, act, names)
         await site.until(process.series, [])
 
 
