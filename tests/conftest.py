@@ -98,6 +98,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 LONG = (
     "tests/flows/addons/test_addon_lives.py",
     "tests/instances/lives/test_killed_instances.py",
+    "tests/instances/lives/test_deletions_with_hooks.py",
+    "tests/flows/modules/test_idle_day.py",
+    "tests/flows/modules/test_overtaking.py",
     "tests/flows/addons/test_addon_story.py",
     "tests/kube/test_real_cluster.py",
     "tests/flows/modules/test_shipped.py",
@@ -106,6 +109,7 @@ LONG = (
     "tests/flows/test_webhook_examples.py",
     "tests/flows/test_conversion.py",
     "tests/test_shipped_addons.py",
+    "tests/flows/modules/test_hundred_modules.py",
     "tests/flows/test_answers.py",
     "tests/flows/test_certificates.py",
     "tests/kube/test_real_outages.py",
@@ -129,8 +133,8 @@ LONG = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Spread the files of stories evenly among the others: while a story waits, other tests compute. Alone at the
-    end of a run, stories would leave the processors idle for minutes. The longest files come first, one for each
-    worker in turns."""
+    end of a run, stories would leave the processors idle for minutes, so the last tests of a worker, of which others
+    can take some, are none. The longest files come first, one for each worker in turns."""
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
     longest = sorted((file for file in files if _name(file) in LONG), key=lambda file: LONG.index(_name(file)))
     others = [file for file in files if _name(file) not in LONG]
@@ -149,14 +153,25 @@ def _spread(files: Sequence[list[pytest.Item]], are_stories: bool) -> Iterator[t
     kind = [file for file in files if bool(file[0].get_closest_marker("story")) is are_stories]
     total, before = sum(map(len, kind)), 0
     for file in kind:
-        yield (before + len(file) / 2) / total, file
+        place = (before + len(file) / 2) / total
+        yield _early(place) if are_stories else place, file
         before += len(file)
+
+
+def _early(place: float) -> float:
+    """The same place in the first nine tenths of the tests that a worker gets."""
+    worker, inside = divmod(place * (workers := _workers()), 1.0)
+    return (worker + 0.9 * inside) / workers
+
+
+def _workers() -> int:
+    return int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 
 
 def _dealt(files: Sequence[list[pytest.Item]]) -> Iterator[tuple[float, list[pytest.Item]]]:
     """Files with their places, which are in the first tenth of the tests that a worker gets: to and fro between the
     workers, so that each gets about as much. When others take from a worker, they take what is at its end."""
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    workers = _workers()
     rounds = -(-len(files) // workers)
     for index, file in enumerate(files):
         turn, position = divmod(index, workers)
