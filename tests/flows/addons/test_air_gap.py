@@ -1,5 +1,5 @@
 """All shipped addons, signed, from a mirror, with images of a private registry, where nothing else can be reached:
-control plane, mirror and hookrunner are in a network namespace with loopback only.
+control plane, registry and hookrunner are in a network namespace with loopback only.
 
 Level: control plane."""
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
+from hookrunner.packages.oci.package_artifacts import CHANNEL_TYPE
 from tests.controlplane.build import find_binaries
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.control_plane import ControlPlane
@@ -22,6 +22,8 @@ from tests.faults.proxy import Proxy
 from tests.flows.addons.air_gap import AirGap, air_gap
 from tests.flows.addons.cluster_world import ADDONS, GROUP, ClusterWorld
 from tests.flows.modules.conftest import on
+from tests.oracles.distribution import Distribution, running_registry
+from tests.packages.oci.artifacts import archive_artifact, files_artifact, packed
 from tests.packages.signatures.openssl import make_key
 
 NAMES = {
@@ -57,7 +59,7 @@ def whole_cluster(gap: AirGap, tmp_path: Path) -> Iterator[OwnCluster]:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a publisher has: sources signed by a key, and `mirror`, a copy of them, which is served at `url`."""
+    """What a publisher has: sources signed by a key, `mirror`, a copy of them, and the same in a registry at `url`."""
 
     key: Path
     mirror: Path
@@ -70,22 +72,29 @@ def hookrunner(launcher: tuple[str, ...], *words: str | Path) -> str:
 
 
 @pytest.fixture
-async def published(launcher: tuple[str, ...], gap: AirGap, tmp_path: Path) -> AsyncIterator[Published]:
-    """All versions of the channels, sealed and mirrored by the commands that publishers type."""
-    key = make_key(tmp_path / "release.key")
+def published(launcher: tuple[str, ...], gap: AirGap, tmp_path: Path) -> Iterator[Published]:
+    """All versions of the channels, sealed and mirrored by the commands that publishers type, and pushed."""
+    key, mirror = make_key(tmp_path / "release.key"), tmp_path / "mirror"
     for name in NAMES:
         source = tmp_path / "sources" / name
         shutil.copytree(ADDONS / name / "channels", source)
         hookrunner(launcher, "addon", "seal", source, "--key", tmp_path / "release.key")
-        mirror = ("addon", "mirror", name, "--to", tmp_path / "mirror" / name, "--addons-dir", ADDONS)
-        hookrunner(launcher, *mirror, "--addon-source", f"{name}={source}", "--addon-keys", key)
-    app = web.Application()
-    app.router.add_static("/", tmp_path / "mirror")
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield Published(key, tmp_path / "mirror", f"http://127.0.0.1:{runner.addresses[0][1]}")
-    await runner.cleanup()
+        copy = ("addon", "mirror", name, "--to", mirror / name, "--addons-dir", ADDONS)
+        hookrunner(launcher, *copy, "--addon-source", f"{name}={source}", "--addon-keys", key)
+    (tmp_path / "registry").mkdir()
+    with running_registry(tmp_path / "registry") as registry:
+        for name in NAMES:
+            push(registry, mirror / name, f"mirror/{name}")
+        yield Published(key, mirror, f"oci+{registry.url}/mirror")
+
+
+def push(registry: Distribution, source: Path, repository: str) -> None:
+    """Push the packages and the channel of a directory, with their signatures."""
+    for package in source.glob("packages/*/*"):
+        files = {str(path.relative_to(package)): path.read_bytes() for path in package.rglob("*") if path.is_file()}
+        registry.push(f"{repository}/{package.parent.name}", package.name, archive_artifact(packed(files)))
+    channel = {name: (source / name).read_bytes() for name in ("stable", "stable.sig")}
+    registry.push(f"{repository}/channels", "stable", files_artifact(channel, CHANNEL_TYPE))
 
 
 @pytest.fixture
