@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from hookrunner.instances.offer import directory_watch
-from tests.instances.lives.acts import CREATE, DELETE, PLACES, UPGRADE, Act, finish, unfinished
+from tests.instances.lives.acts import CREATE, DELETE, UPGRADE, Act, finish, unfinished
 from tests.instances.lives.places import NEW, OLD, write_addon
 from tests.instances.lives.site import LiveSite, Started
 
@@ -92,14 +92,15 @@ async def labels(site: LiveSite) -> list[str]:
 async def test_addon_that_leaves_at_any_write_reaches_its_state_when_it_is_back(site: LiveSite) -> None:
     """In each place the API server is away after another write when the directory is removed."""
     acts: Sequence[Act] = (CREATE, UPGRADE, DELETE)
+    names = [f"n{writes}" for writes in range(12)]
     async with site.started() as process:
         for act in acts:
-            process.wire.cut_off({place: writes for writes, place in enumerate(PLACES)})
-            await act.do(site.places)
+            process.wire.cut_off({place: writes for writes, place in enumerate(names)})
+            await act.do(site.places, names)
             await site.until(lambda act=act: unfinished(site, process.wire.left, act), [])  # type: ignore[misc]
             (site.directory / "addons/thing").rename(site.directory / "thing")
             await site.until(lambda: is_followed(process), False)
             process.wire.cut_off({})
             come_back(site)
-            await finish(site, act)
+            await finish(site, act, names)
         await site.until(process.series, [])
