@@ -7,11 +7,13 @@ garbage collector would delete the objects with the instance; then the records; 
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
 
 from hookrunner.addons.instance_fields import read_instance
+from hookrunner.addons.offer.generic_kinds import addon_name
 from hookrunner.cli.addons.instance_targets import of_instance
 from hookrunner.cli.cluster_client import connect_cluster, of_cluster, read_cluster_settings
 from hookrunner.cli.output import echo
@@ -98,7 +100,7 @@ async def _find(client: Client, addon: str, name: str, namespace: str) -> _LiveT
     """The one instance of this name. Raises BadInput, KubeError."""
     definitions = await writes.read_list(client, ObjectRef(DEFINITION))
     targets = list[_LiveTarget]()
-    for kind in map(_kind_of, filter(_is_offered, definitions["items"])):
+    for kind in map(_kind_of, filter(partial(_may_be_of, addon), definitions["items"])):
         ref = ObjectRef(kind.resource, namespace if kind.namespaced else "")
         found = await writes.read_list(client, ref, ListOptions(fields=f"metadata.name={name}"))
         targets += _matching(addon, kind, found["items"])
@@ -118,12 +120,17 @@ def _matching(name: str, kind: AddonObject, items: list[JSON]) -> Iterator[_Live
     for item in items:
         instance = read_instance(addon, {"apiVersion": kind.api_version, "kind": kind.kind, **item})
         is_alike = name.replace("-", "").lower() == kind.kind.lower()
+        is_alike = is_alike or name == addon_name(kind.group, kind.kind)
         if instance.status.get("release") == instance.unit or is_alike:
             yield _LiveTarget(addon, instance)
 
 
-def _is_offered(definition: JSON) -> bool:
-    return CATEGORY in (definition["spec"]["names"].get("categories") or ())
+def _may_be_of(addon: str, definition: JSON) -> bool:
+    """May the kind be that of the addon? A definition of ours names no addon; one of its users, by a Generic, leads to
+    the addon's name."""
+    spec = definition["spec"]
+    is_ours = CATEGORY in (spec["names"].get("categories") or ())
+    return is_ours or addon_name(spec["group"], spec["names"]["kind"]) == addon
 
 
 def _kind_of(definition: JSON) -> AddonObject:

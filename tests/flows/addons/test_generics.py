@@ -4,6 +4,8 @@ hookrunner runs; then the object is deleted, and what it has led to stays.
 Level: control plane.
 """
 
+import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -13,32 +15,15 @@ import pytest
 
 from kubesandbox.sandbox import Options, serving
 from kubetypes.json_values import JSON
+from tests import launcher
 from tests.faults.proxy import Proxy
 from tests.flows.modules.conftest import on, on_sandbox
 from tests.flows.modules.world import World
 from tests.instances.lives.places import MAP
 
-GROUP = "flows.example.com"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-DEFINITION = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": f"widgets.{GROUP}"},
-    "spec": {
-        "group": GROUP,
-        "names": {"kind": "Widget", "plural": "widgets"},
-        "scope": "Namespaced",
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-            }
-        ],
-    },
-}
+SERVED = {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}}
+OPEN = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
 
 
 @pytest.fixture(params=["sandbox", pytest.param("cluster", marks=pytest.mark.cluster)])
@@ -71,15 +56,16 @@ async def made(world: World) -> str:
 
 @pytest.mark.slow
 async def test_kind_of_a_user_is_an_addon_until_its_generic_is_deleted(world: World) -> None:
+    group = "flows.example.com"
     generics = f"/apis/addons.x-k8s.io/v1alpha1/namespaces/{world.namespace}/generics"
-    widgets = f"/apis/{GROUP}/v1/namespaces/{world.namespace}/widgets"
-    kind: JSON = {"group": GROUP, "kind": "Widget", "version": "v1"}
+    widgets = f"/apis/{group}/v1/namespaces/{world.namespace}/widgets"
+    kind: JSON = {"group": group, "kind": "Widget", "version": "v1"}
     generic = {"objectKind": kind, "channel": str(world.directory / "srv")}
     await world.start()
     await world.until(lambda: established(world, "generics.addons.x-k8s.io"), True, "the kind Generic")
     await create(world, generics, "Generic", "g", generic)
     await world.until(lambda: phase(world, f"{generics}/g"), "Pending", "the Generic without its kind")
-    await world.ask("POST", CRDS, DEFINITION)
+    await define(world, group)
     await world.until(lambda: phase(world, f"{generics}/g"), "Current", "the Generic")
     await create(world, widgets, "Widget", "x", {})
     await world.until(lambda: phase(world, f"{widgets}/x"), "Current", "the instance")
@@ -97,6 +83,30 @@ async def test_kind_of_a_user_is_an_addon_until_its_generic_is_deleted(world: Wo
     await world.until(lambda: made(world), "None", "what the instance had installed")
 
 
+@pytest.mark.slow
+async def test_instance_without_its_generic_is_left_to_its_user(world: World) -> None:
+    """It waits with its finalizer, and `addon abandon` finds its kind, which names no addon."""
+    group = "left.example.com"
+    generics = f"/apis/addons.x-k8s.io/v1alpha1/namespaces/{world.namespace}/generics"
+    widgets = f"/apis/{group}/v1/namespaces/{world.namespace}/widgets"
+    kind: JSON = {"group": group, "kind": "Widget", "version": "v1"}
+    await define(world, group)
+    await world.start()
+    await world.until(lambda: established(world, "generics.addons.x-k8s.io"), True, "the kind Generic")
+    await create(world, generics, "Generic", "g", {"objectKind": kind, "channel": str(world.directory / "srv")})
+    await world.until(lambda: phase(world, f"{generics}/g"), "Current", "the Generic")
+    await create(world, widgets, "Widget", "x", {})
+    await world.until(lambda: phase(world, f"{widgets}/x"), "Current", "the instance")
+    await world.ask("DELETE", f"{generics}/g", None)
+    await world.operator.names("addons", "its object Generic.")
+    await world.ask("DELETE", f"{widgets}/x", None)
+    words = ["addon", "abandon", "widget-left-example-com/x", "-n", world.namespace]
+    access = f"--kube-config={world.operator.kubeconfig}"
+    ended = await asyncio.to_thread(launcher.run, [*words, access], cwd=world.directory, env=os.environ)
+    assert "not managed any more" in ended.stdout, ended.stderr
+    assert (await made(world), await world.ask("GET", f"{widgets}/x", None)) == ("1.0.0", None)
+
+
 async def create(world: World, place: str, kind: str, name: str, spec: JSON) -> None:
     group = place.removeprefix("/apis/").partition("/namespaces/")[0]
     await world.ask("POST", place, {"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec})
@@ -106,3 +116,11 @@ async def established(world: World, name: str) -> bool:
     definition: dict[str, Any] = await world.ask("GET", f"{CRDS}/{name}", None) or {}
     conditions = (definition.get("status") or {}).get("conditions") or ()
     return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+
+
+async def define(world: World, group: str) -> None:
+    """The kind Widget of a group; each story has its own, since they may share a cluster."""
+    names = {"kind": "Widget", "plural": "widgets"}
+    spec = {"group": group, "names": names, "scope": "Namespaced", "versions": [SERVED | {"schema": OPEN}]}
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    await world.ask("POST", CRDS, head | {"metadata": {"name": f"widgets.{group}"}, "spec": spec})
