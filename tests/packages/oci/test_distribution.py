@@ -1,5 +1,6 @@
 """The distribution project's registry as a source: with and without TLS and a login. Level: pure."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,8 @@ from hookrunner.packages.oci.oci_source import OciMemory, OciSource
 from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.oci_locations import RegistryLocation
 from hookrunner.packages.package import parse_package
+from tests.controlplane.cache import run
+from tests.controlplane.tools import find_tool
 from tests.oracles.distribution import Distribution, running_registry
 from tests.packages.oci.artifacts import (
     bundle_artifact,
@@ -80,3 +83,20 @@ async def test_a_login_that_is_missing_or_wrong_is_named(tmp_path: Path, login: 
                 await source.read_package("coredns", "1.0")
     problem = "does not accept the login" if login else "asks for a login"
     assert (problem in str(raised.value), "wrong-word" in str(raised.value)) == (True, False)
+
+
+@pytest.mark.slow
+async def test_a_chart_that_helm_has_pushed_is_read(tmp_path: Path) -> None:
+    chart = {"Chart.yaml": b"apiVersion: v2\nname: coredns\nversion: 1.0.0+build\n", "templates/a.yaml": b"kind: A\n"}
+    (tmp_path / "coredns/templates").mkdir(parents=True)
+    for path, text in chart.items():
+        (tmp_path / "coredns" / path).write_bytes(text)
+    with running_registry(tmp_path) as registry:
+        target = f"oci://{registry.url.partition('://')[2]}/{REPOSITORY}"
+        for words in (["package", "coredns"], ["push", "coredns-1.0.0+build.tgz", target, "--plain-http"]):
+            command = [str(find_tool("helm")), *words]
+            await asyncio.to_thread(run, command, why="helm cannot push", cwd=tmp_path)
+        async with source_of(registry, tmp_path) as source:
+            assert await source.list_versions("coredns") == ["1.0.0+build"]
+            package = await source.read_package("coredns", "1.0.0+build")
+    assert (package.form, package.files["templates/a.yaml"]) == ("chart", b"kind: A\n")
