@@ -139,11 +139,13 @@ def test_zstd_is_named(tmp_path: Path) -> None:
 
 
 @each("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_header_that_is_to_be_read_at_once_is_refused(tmp_path: Path, kind: bytes) -> None:
+    large = archived(entry("a", b"11 path=aa\n" * 700_000, kind), entry("b"))
+    assert refusal(tmp_path, large)[0] == "TooLarge"
+
+
+@each("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
 def test_headers_without_end_are_refused(tmp_path: Path, kind: bytes) -> None:
-    """A header that is to be read at once, and thousands that lead to the next one."""
-    large = archived(entry("a", b"x" * (7 << 20), kind))
+    """Each leads to the next one, thousands of times."""
     many = archived(*(entry("a", b"11 path=aa\n", kind) for _ in range(3000)), entry("b"))
-    assert [refusal(tmp_path, layer)[0] for layer in (large, many)] in (
-        ["TooLarge", "Malformed"],
-        ["Malformed", "Malformed"],
-    )
+    assert refusal(tmp_path, many)[0] in ("Malformed", "TooLarge")

@@ -60,9 +60,11 @@ async def test_a_registry_that_gives_tokens_to_everyone_needs_no_login(registry:
 async def test_a_token_that_expires_in_the_middle_is_renewed_once(registry: RegistryServer) -> None:
     registry.asks_for = "Bearer"
     await registry.source().read_channel("stable")
-    registry.push_package("1.0", files_artifact(with_checksums({f"f{number}": b"%d" % number for number in range(20)})))
+    pushed = files_artifact({f"f{number}": b"%d" % number for number in range(20)})
+    registry.push_package("1.0", pushed)
     await registry.source().read_digest("coredns", "1.0")
     registry.tokens.append("another one counts from now on")
+    registry.answers[MANIFEST] = [web.Response(body=pushed.manifest)]
     assert (await registry.source().read_package("coredns", "1.0")).files.keys() >= {"f19"}
     assert len(registry.token_requests) == 3
 
