@@ -1,7 +1,7 @@
 """Logins by host, as Docker keeps them in its config.json and Kubernetes in Secrets of kubernetes.io/dockerconfigjson.
 
     source = open_credentials("/etc/addons/config.json", client=None)        # or "secret:NAMESPACE/NAME"
-    login = (await source.read()).login_for("registry.example.com:5000", "team/addons")     # None: there is none
+    login = (await source.read()).login_for("registry.example.com:5000", "team/addons")     # None without one
 
     {"auths": {"registry.example.com:5000": {"username": "me", "password": "…"}, "example.com/team": {"auth": "bWU6…"}}}
 

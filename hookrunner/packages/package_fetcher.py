@@ -44,7 +44,8 @@ from hookrunner.packages.git_locations import GitLocation
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.https_source import HttpsSource
 from hookrunner.packages.oci.image_layout import LayoutStore
-from hookrunner.packages.oci.oci_source import OciMemory, OciSource
+from hookrunner.packages.oci.oci_memory import OciMemory
+from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.oci_locations import LayoutLocation, RegistryLocation
 from hookrunner.packages.package import Package

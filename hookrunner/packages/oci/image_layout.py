@@ -1,7 +1,7 @@
 """Image layouts: what a registry holds, as files on this machine: a directory, or a tar archive of one.
 
     store = LayoutStore(LayoutLocation(Path("/srv/addons.tar")))
-    manifest = await store.read_manifest("coredns", "1.14.6")           # None if there is none
+    manifest = await store.read_manifest("coredns", "1.14.6")           # None without one
 
 `index.json` names the manifests, `blobs/sha256` has all content. One layout holds several repositories: the name of a
 manifest is `coredns:1.14.6`, or ends with `/coredns:1.14.6`. In place of one layout, a directory may have a layout for
@@ -56,7 +56,7 @@ class LayoutStore:
         """By repository: the index that was read last, and what it says."""
 
     async def read_manifest(self, name: str, reference: str) -> bytes | None:
-        """The manifest of a tag or digest in a repository; None if there is none. Raises PackageError: Unreachable,
+        """The manifest of a tag or digest in a repository; None without one. Raises PackageError: Unreachable,
         Malformed, TooLarge, DigestMismatch."""
         return await asyncio.to_thread(self._read_manifest, name, reference)
 

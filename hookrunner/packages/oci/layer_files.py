@@ -34,7 +34,7 @@ _READS_PER_ENTRY = 100
 
 
 class BoundedFile(io.RawIOBase):
-    """An archive on disk whose reader cannot take much at once, nor for ever."""
+    """An archive on disk whose reader can take a bounded amount, at once and in all."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -7,22 +7,17 @@ What is read is checked against its digest, down from the manifest that a tag na
 damage a package, but it can name another one, as a web server can with another `SHA256SUMS`. The digest of the package
 itself is that of its files, as for every source. A tag has no `+`: it is written `_`, as Helm writes it. Of an index of
 architectures the manifest of this machine counts, or the only one.
-
-`OciMemory` remembers packages and digests by their manifests, and small blobs: an unchanged package costs the question
-for its manifest. It belongs to one location, and outlives the sources that are opened for each run.
 """
 
 import asyncio
 import hashlib
 import io
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, NamedTuple, Protocol, TypeVar
-from weakref import WeakValueDictionary
 
 from hookrunner.errors import PackageError
 from hookrunner.packages.channels import decode_channel, version_order
@@ -52,6 +47,7 @@ from hookrunner.packages.oci.manifests import (
     parse_manifest,
     require_content,
 )
+from hookrunner.packages.oci.oci_memory import OciMemory
 from hookrunner.packages.oci.package_artifacts import (
     channel_layer,
     channel_signature_layer,
@@ -74,14 +70,11 @@ from hookrunner.packages.package_files import (
 )
 from hookrunner.shapes import suggestion
 from kubetypes.bounds import in_units
-from kubetypes.light_dataclasses import dataclass
 
 _T = TypeVar("_T")
 
 CHANNELS = "channels"
 _PIECE = 1 << 20
-_MOST_KEPT = 256
-_LARGEST_KEPT = 256 << 10
 
 
 class OciStore(Protocol):
@@ -101,28 +94,6 @@ class OciStore(Protocol):
     async def list_tags(self, name: str) -> list[str]:
         """The tags of a repository."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class OciMemory:
-    """What is known of content that cannot change."""
-
-    packages: WeakValueDictionary[tuple[str, str, str], Package] = field(default_factory=WeakValueDictionary)
-    """Those in use, by component, version and digest of the manifest."""
-    digests: OrderedDict[str, str] = field(default_factory=OrderedDict)
-    """Digests of packages by those of their manifests."""
-    blobs: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
-    manifests: OrderedDict[str, Manifest | Index] = field(default_factory=OrderedDict)
-
-    def keep_blob(self, digest: str, data: bytes) -> None:
-        """Remember a small blob."""
-        if len(data) <= _LARGEST_KEPT:
-            _keep(self.blobs, digest, data)
-
-    def keep_package(self, manifest: str, package: Package) -> None:
-        """Remember the package that a manifest leads to."""
-        self.packages[package.component, package.version, manifest] = package
-        _keep(self.digests, manifest, package.digest)
 
 
 class _Found(NamedTuple):
@@ -233,7 +204,7 @@ class OciSource:
             signed = await self._read_blob(f"package {package}", component, signature, LONGEST_SIGNATURE)
         return seal_of(package, text, signed)
 
-    async def _read_statements(self, what: str, name: str, found: "_Found") -> tuple[Statement, ...]:
+    async def _read_statements(self, what: str, name: str, found: _Found) -> tuple[Statement, ...]:
         """What cosign's signatures state about a manifest, or about the index that leads to it."""
         statements = list[Statement]()
         for digest in dict.fromkeys((found.digest, found.root)):
@@ -251,7 +222,7 @@ class OciSource:
         async with self._deadline(f"package {package}"):
             found = await self._find_manifest(f"package {package}", component, _tag(version))
             if found is None:
-                raise await self._not_found(component, version)
+                raise await self._explain_missing(component, version)
             digest, manifest, _ = found
             if known := self._memory.packages.get((component, version, digest)):
                 return known
@@ -260,7 +231,7 @@ class OciSource:
         self._memory.keep_package(digest, parsed)
         return parsed
 
-    async def _find_manifest(self, what: str, name: str, tag: str) -> "_Found | None":
+    async def _find_manifest(self, what: str, name: str, tag: str) -> _Found | None:
         """The manifest of a tag, that of this machine if there are several; None without one."""
         if not is_repository_part(name):
             return None
@@ -285,7 +256,7 @@ class OciSource:
         digest = digest_of_bytes(data)
         if (manifest := self._memory.manifests.get(digest)) is None:
             manifest = parse_manifest(what, data)
-            _keep(self._memory.manifests, digest, manifest)
+            self._memory.keep_manifest(digest, manifest)
         return digest, manifest
 
     async def _read_blob(self, what: str, name: str, descriptor: Descriptor, most: int = LARGEST_CHANNEL) -> bytes:
@@ -316,7 +287,7 @@ class OciSource:
             await side_by_side(list(needed.values()), save)
             return await asyncio.to_thread(unpack_artifact, package, manifest, blobs)
 
-    async def _not_found(self, component: str, version: str) -> PackageError:
+    async def _explain_missing(self, component: str, version: str) -> PackageError:
         if not is_repository_part(component):
             text = f"{component} can be no repository; components in registries end with a letter or a digit"
             return refusal(f"{component} {version}", "NotFound", text)
@@ -340,9 +311,3 @@ def _digest_of_file(file: BinaryIO) -> tuple[str, int]:
     while piece := file.read(_PIECE):
         digest.update(piece)
     return f"sha256:{digest.hexdigest()}", file.tell()
-
-
-def _keep(known: OrderedDict[str, _T], key: str, value: _T) -> None:
-    known[key] = value
-    if len(known) > _MOST_KEPT:
-        known.popitem(last=False)

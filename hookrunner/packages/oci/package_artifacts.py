@@ -63,7 +63,7 @@ def channel_signature_layer(manifest: Manifest) -> Descriptor | None:
 
 
 def titled_layer(manifest: Manifest, title: str) -> Descriptor | None:
-    """The layer that is a file of a package; None if it is not known without unpacking, or is none."""
+    """The layer that is a file of a package; None without one, or if only unpacking tells."""
     if manifest.artifact_type != PACKAGE_TYPE:
         return None
     return next((layer for layer in manifest.layers if layer.annotations.get(TITLE) == title), None)

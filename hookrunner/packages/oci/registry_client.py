@@ -2,7 +2,7 @@
 
     client = RegistryClient(reader, credentials)            # one for all registries: it keeps tokens and manifests
     store = client.open(RegistryLocation("https://registry.example.com", "addons"))
-    manifest = await store.read_manifest("coredns", "1.14.6")           # None if there is none
+    manifest = await store.read_manifest("coredns", "1.14.6")           # None without one
     await store.save_blob("coredns", descriptor, file)
 
 A registry that answers 401 gets a token, or user and password, as it asks for; a token that it does not take any more
@@ -162,7 +162,7 @@ class RegistryStore:
     location: RegistryLocation
 
     async def read_manifest(self, name: str, reference: str) -> bytes | None:
-        """The manifest of a tag or digest in the repository `name`; None if there is none, or no such repository.
+        """The manifest of a tag or digest in the repository `name`; None without one.
 
         Raises PackageError: Unreachable, TooLarge, Malformed for redirects that are refused, DigestMismatch.
         """

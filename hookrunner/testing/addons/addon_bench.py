@@ -34,7 +34,8 @@ from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.packages.channels import Channel, is_kubernetes_in, parse_channel
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.oci.image_layout import LayoutStore
-from hookrunner.packages.oci.oci_source import OciMemory, OciSource
+from hookrunner.packages.oci.oci_memory import OciMemory
+from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci_locations import LayoutLocation
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_cache import unpack_package

@@ -17,7 +17,8 @@ from aiohttp import web
 
 from hookrunner.packages.host_credentials import HostCredentials, Login
 from hookrunner.packages.https_reader import HttpsReader
-from hookrunner.packages.oci.oci_source import OciMemory, OciSource
+from hookrunner.packages.oci.oci_memory import OciMemory
+from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.oci_locations import RegistryLocation
 from tests.packages.oci.artifacts import Artifact, sha256

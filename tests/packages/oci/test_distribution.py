@@ -11,7 +11,8 @@ import pytest
 from hookrunner.errors import PackageError
 from hookrunner.packages.host_credentials import CredentialsFile, Login
 from hookrunner.packages.https_reader import HttpsReader
-from hookrunner.packages.oci.oci_source import OciMemory, OciSource
+from hookrunner.packages.oci.oci_memory import OciMemory
+from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.oci_locations import RegistryLocation
 from hookrunner.packages.package import parse_package

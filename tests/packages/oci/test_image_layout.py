@@ -9,7 +9,8 @@ import pytest
 from hookrunner.errors import PackageError
 from hookrunner.packages.oci.image_layout import LayoutStore
 from hookrunner.packages.oci.manifests import REF_NAME
-from hookrunner.packages.oci.oci_source import OciMemory, OciSource
+from hookrunner.packages.oci.oci_memory import OciMemory
+from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci_locations import LayoutLocation
 from tests.packages.oci.artifacts import Layout, descriptor, files_artifact, sha256
 from tests.packages.places import FILES

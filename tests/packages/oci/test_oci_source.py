@@ -8,7 +8,7 @@ import pytest
 
 from hookrunner.errors import PackageError
 from hookrunner.metrics.names import Metrics
-from hookrunner.packages.oci import oci_source
+from hookrunner.packages.oci import oci_memory
 from hookrunner.packages.oci.manifests import architecture
 from hookrunner.packages.oci.package_artifacts import CHANNEL_TYPE, PACKAGE_TYPE
 from hookrunner.packages.package import parse_package
@@ -258,10 +258,10 @@ async def test_a_pinned_package_in_the_cache_asks_for_nothing(registry: Registry
 
 
 async def test_a_memory_is_bounded(registry: RegistryServer) -> None:
-    for number in range(oci_source._MOST_KEPT + 5):
+    for number in range(oci_memory._MOST_KEPT + 5):
         registry.memory.keep_blob(str(number), b"")
-    registry.memory.keep_blob("large", b"x" * (oci_source._LARGEST_KEPT + 1))
-    assert (len(registry.memory.blobs), "large" in registry.memory.blobs) == (oci_source._MOST_KEPT, False)
+    registry.memory.keep_blob("large", b"x" * (oci_memory._LARGEST_KEPT + 1))
+    assert (len(registry.memory.blobs), "large" in registry.memory.blobs) == (oci_memory._MOST_KEPT, False)
 
 
 def test_an_artifact_is_what_tools_write() -> None:

@@ -10,7 +10,8 @@ from yarl import URL
 from hookrunner.errors import PackageError
 from hookrunner.packages.host_credentials import HostCredentials, Login
 from hookrunner.packages.https_reader import HttpsReader, WebRequest
-from hookrunner.packages.oci.oci_source import OciMemory, OciSource
+from hookrunner.packages.oci.oci_memory import OciMemory
+from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.oci_locations import RegistryLocation
 from tests.packages.name_server import Names

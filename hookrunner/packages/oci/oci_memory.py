@@ -1,0 +1,54 @@
+"""What is known of content in OCI repositories that cannot change, because its name is its digest.
+
+    memory = OciMemory()                        # of one location; it outlives the sources that are opened for each run
+    memory.keep_package("sha256:…", package)    # by the digest of its manifest
+
+An unchanged package then costs the question for its manifest, and is one object in all runs that use it.
+"""
+
+from collections import OrderedDict
+from dataclasses import field
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+from hookrunner.packages.oci.manifests import Index, Manifest
+from hookrunner.packages.package import Package
+from kubetypes.light_dataclasses import dataclass
+
+_T = TypeVar("_T")
+
+_MOST_KEPT = 256
+_LARGEST_KEPT = 256 << 10
+"""Of each kind, and bytes of a blob."""
+
+
+@dataclass(frozen=True, slots=True)
+class OciMemory:
+    """What is known of content that cannot change."""
+
+    packages: WeakValueDictionary[tuple[str, str, str], Package] = field(default_factory=WeakValueDictionary)
+    """Those in use, by component, version and digest of the manifest."""
+    digests: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    """Digests of packages by those of their manifests."""
+    blobs: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
+    manifests: OrderedDict[str, Manifest | Index] = field(default_factory=OrderedDict)
+
+    def keep_blob(self, digest: str, data: bytes) -> None:
+        """Remember a small blob."""
+        if len(data) <= _LARGEST_KEPT:
+            _keep(self.blobs, digest, data)
+
+    def keep_package(self, manifest: str, package: Package) -> None:
+        """Remember the package that a manifest leads to."""
+        self.packages[package.component, package.version, manifest] = package
+        _keep(self.digests, manifest, package.digest)
+
+    def keep_manifest(self, digest: str, manifest: Manifest | Index) -> None:
+        """Remember what a manifest says."""
+        _keep(self.manifests, digest, manifest)
+
+
+def _keep(known: OrderedDict[str, _T], key: str, value: _T) -> None:
+    known[key] = value
+    if len(known) > _MOST_KEPT:
+        known.popitem(last=False)
