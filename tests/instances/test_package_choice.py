@@ -264,6 +264,7 @@ async def test_restart_remembers_the_serial_without_asking(place: WebPlace, cach
     assert (after.version.serial, place.requests) == (7, [])
 
 
+@pytest.mark.slow
 async def test_commit_is_that_of_the_repository_and_stays_while_it_is_down(tmp_path: Path, cache: PackageCache) -> None:
     async with git_place(tmp_path) as place:
         place.put_package("dns", "1.0", with_checksums(FILES))
