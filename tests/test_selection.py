@@ -50,6 +50,19 @@ def test_a_table_runs_each_row_and_names_those_that_fail() -> None:
     assert seen == [1, 2, 3, 4]
 
 
+def test_a_row_in_which_nothing_is_raised_fails_alone() -> None:
+    @each("divisor", [0, 1, 0, 2])
+    def cannot_be_divided_by(divisor: int) -> None:
+        with pytest.raises(ZeroDivisionError):
+            assert 1 / divisor
+
+    run: Any = cannot_be_divided_by
+    with pytest.raises(
+        AssertionError, match=r"2 of 4 rows failed:\ndivisor=1\n    Failed: DID NOT(.|\n)*\ndivisor=2\n"
+    ):
+        run()
+
+
 async def test_a_table_of_a_coroutine_is_awaited() -> None:
     @each(("left", "right"), [(1, 1), (1, 2)], ids=["same", "other"])
     async def is_same(left: int, right: int) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from kubesandbox import kinds
 from kubesandbox.builtin import services, strategy
 from kubesandbox.kinds import Kind, Subresource
@@ -21,7 +19,7 @@ def custom(*subresources: str) -> Kind:
     return kinds.Kind("g", "v1", "Thing", "things", namespaced=True, subresources=has, definition={})
 
 
-@pytest.mark.parametrize(
+@each(
     ("stored", "propagation"),
     [("jobs.batch", "Orphan"), ("replicationcontrollers", "Orphan"), ("cronjobs.batch", "Background")],
 )

@@ -62,7 +62,7 @@ def test_the_time_since_a_timestamp(timestamp: str | None, shown: str) -> None:
     assert since(timestamp, NOW) == shown
 
 
-@pytest.mark.parametrize("text", ["yesterday", "2026-11-21T11:59:55", "2026-11-21"])
+@each("text", ["yesterday", "2026-11-21T11:59:55", "2026-11-21"])
 def test_what_is_no_timestamp_is_an_error(text: str) -> None:
     with pytest.raises(ValueError):
         since(text, NOW)

@@ -179,7 +179,7 @@ def test_what_is_no_path_is_refused(path: str) -> None:
         parse(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "found"),
     [(".map.*", ["<&>", "2"]), ("..name", ["a", "b"]), (".parts[*].*", ["a", "b"])],
 )

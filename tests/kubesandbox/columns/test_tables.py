@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from kubesandbox.columns.tables import PRINTERS, cells, table
@@ -104,7 +103,7 @@ def test_a_table_has_the_columns_without_what_is_only_ours() -> None:
     assert table(custom, [], NOW)["columnDefinitions"] == [{"name": "A"}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("include", "beside"),
     [
         ("Metadata", {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "a"}}),
@@ -118,7 +117,7 @@ def test_rows_carry_what_was_asked_for(include: str, beside: object) -> None:
     assert made["rows"] == [{"cells": ["a", 1, "<unknown>"], "object": beside}]
 
 
-@pytest.mark.parametrize(("phase", "hidden"), [("Succeeded", True), ("Failed", True), ("Running", False)])
+@each(("phase", "hidden"), [("Succeeded", True), ("Failed", True), ("Running", False)])
 def test_rows_of_pods_that_ended_are_marked(phase: str, hidden: bool) -> None:
     made = table(kind_of({"apiVersion": "v1", "kind": "Pod"}), [{"status": {"phase": phase}}], NOW)
     assert ("conditions" in made["rows"][0]) is hidden

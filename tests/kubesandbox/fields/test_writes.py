@@ -10,6 +10,7 @@ from kubesandbox.kinds import Kinds
 from kubesandbox.status import Refused
 from kubetypes.json_values import JSON
 from tests.kubesandbox.fields.widgets import widget, widget_kind
+from tests.tables import each
 
 WIDGET = widget_kind("x.test")
 FIRST, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:09Z"
@@ -98,7 +99,7 @@ def test_a_write_without_a_change_keeps_the_times() -> None:
     assert settled(live, {**touched, "spec": {}})["metadata"]["managedFields"] == [entry]
 
 
-@pytest.mark.parametrize("version", ["v9", "v2"])
+@each("version", ["v9", "v2"])
 def test_a_definition_without_a_version_loses_what_was_owned_in_it(version: str) -> None:
     live = applied_by("a", None, stated(text="x"))
     entry = {**live["metadata"]["managedFields"][0], "apiVersion": f"x.test/{version}"}
@@ -123,7 +124,7 @@ def test_true_is_not_one() -> None:
     assert owners(new)["n"] == {"f:spec": {"f:free": {"f:x": {}}}}
 
 
-@pytest.mark.parametrize("path", ["", "status", "scale"])
+@each("path", ["", "status", "scale"])
 def test_subresources_own_for_themselves(path: str) -> None:
     live = updated(None, stated(replicas=1), WIDGET, Write("m", FIRST))
     new = {**live, "spec": {"replicas": 2}, "status": {"phase": "x"}}

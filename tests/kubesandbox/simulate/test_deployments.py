@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.kubesandbox.simulate.lab import Lab, running
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 
@@ -100,7 +101,7 @@ async def test_an_old_template_brings_its_set_back() -> None:
         assert images(lab) == {"nginx:1"}
 
 
-@pytest.mark.parametrize("replicas", [0, 1, 7])
+@each("replicas", [0, 1, 7])
 async def test_scaling_makes_and_ends_pods(replicas: int) -> None:
     async with running() as lab:
         lab.create(DEPLOYMENT)

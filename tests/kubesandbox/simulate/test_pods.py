@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.kubesandbox.simulate.lab import Lab, running
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 
@@ -80,7 +81,7 @@ async def test_a_readiness_probe_takes_a_moment() -> None:
         await lab.until(lambda: is_ready(lab, "web"))
 
 
-@pytest.mark.parametrize(("code", "phase"), [("0", "Succeeded"), ("3", "Failed")])
+@each(("code", "phase"), [("0", "Succeeded"), ("3", "Failed")])
 async def test_a_pod_that_does_not_restart_ends(code: str, phase: str) -> None:
     async with running() as lab:
         annotated = f"name: web, annotations: {{sandbox.hookrunner.io/exit-code: '{code}'}}"
@@ -102,7 +103,7 @@ async def test_a_pod_takes_a_moment_to_go() -> None:
         assert lab.events("Killing") == ["Stopping container c"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("spec", "why"),
     [
         ("nodeSelector: {disk: ssd}", "2 node(s) didn't match Pod's node affinity/selector"),
@@ -142,7 +143,7 @@ async def test_a_pod_starts_when_a_node_comes_that_it_waits_for() -> None:
         assert lab.one("pods", "web")["spec"]["nodeName"] == "fast"
 
 
-@pytest.mark.parametrize("tolerated", [True, False])
+@each("tolerated", [True, False])
 async def test_a_taint_keeps_pods_away_that_do_not_tolerate_it(tolerated: bool) -> None:
     async with running() as lab:
         await lab.later(1)
