@@ -6,33 +6,19 @@ Level: control plane.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.certificates.secrets import NAME
-from tests.controlplane.cluster import Cluster
 from tests.controlplane.processes import free_port
 from tests.flows.certificates import LIFE, Secrets, made, write_files
 from tests.flows.conftest import Start
 from tests.flows.service import Service
 from tests.flows.traffic import A_SECOND, Traffic, quick
-from tests.flows.webhooks import Site, is_asked
+from tests.flows.webhooks import Site, is_asked, site, start
 
-
-@pytest.fixture
-def site(cluster: Cluster, namespace: str) -> Iterator[Site]:
-    site = Site(cluster, namespace)
-    yield site
-    site.remove()
-
-
-@pytest.fixture
-def start(site: Site, operator: Start) -> Start:
-    """Its operators end before the registrations of `site` are removed, since they would put them back."""
-    return operator
+__all__ = ["site", "start"]
 
 
 async def exchanged(site: Site, exchange: Callable[[], Any]) -> Traffic:

@@ -4,7 +4,6 @@ import asyncio
 import json
 import socket
 import ssl
-from collections.abc import Iterator
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 from typing import Any
@@ -19,7 +18,10 @@ from tests.flows.conftest import Start
 from tests.flows.operator import Operator
 from tests.flows.scripts import HOLD
 from tests.flows.waiting import until
-from tests.flows.webhooks import Site, answer, is_asked, validating
+from tests.flows.webhooks import Site, answer, is_asked, site, start, validating
+
+__all__ = ["site", "start"]
+
 
 ALLOW = answer(allowed=True)
 HELD = f'if grep -q \'"name":"held\' "$BINDING_CONTEXT_PATH"; then\n{HOLD}fi\n{ALLOW}'
@@ -36,19 +38,6 @@ RIGHTS = [
     (SECRETS, "resources: [validatingwebhookconfigurations], verbs: [create, list, update]"),
 ]
 """What a user may do, and the message that refuses the rest."""
-
-
-@pytest.fixture
-def site(cluster: Cluster, namespace: str) -> Iterator[Site]:
-    site = Site(cluster, namespace)
-    yield site
-    site.remove()
-
-
-@pytest.fixture
-def start(site: Site, operator: Start) -> Start:
-    """Its operators end before the registrations of `site` are removed, since they would put them back."""
-    return operator
 
 
 def registration(site: Site) -> dict[str, Any]:

@@ -4,11 +4,13 @@ import json
 import os
 import secrets
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
+
+import pytest
 
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.processes import free_port
@@ -107,3 +109,17 @@ def _asks(site: Site, program: Operator) -> bool:
     """API servers hear of a registration a little later."""
     site.refusal(f"probe-{secrets.token_hex(4)}")
     return program.metric("webhook_reviews_total") > 0
+
+
+@pytest.fixture
+def site(cluster: Cluster, namespace: str) -> Iterator[Site]:
+    """Set up before the operator is, and so taken down after it."""
+    site = Site(cluster, namespace)
+    yield site
+    site.remove()
+
+
+@pytest.fixture
+def start(site: Site, operator: Start) -> Start:
+    """Its operators end before the registrations of `site` are removed, since they would put them back."""
+    return operator

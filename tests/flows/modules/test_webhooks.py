@@ -2,30 +2,23 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from http import HTTPStatus
 from signal import SIGKILL
 
 import pytest
 
-from tests.controlplane.cluster import Cluster
 from tests.controlplane.processes import free_port
 from tests.flows.conversions import LOWER, SPECS, UPPER, Kind
 from tests.flows.modules.hooks import configmap, hook, patch
 from tests.flows.modules.world import World
 from tests.flows.waiting import until
-from tests.flows.webhooks import Site
+from tests.flows.webhooks import Site, site
+
+__all__ = ["site"]
+
 
 ASKED = {"matchLabels": {"asked": "y"}}
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-
-
-@pytest.fixture
-def site(cluster: Cluster, namespace: str) -> Iterator[Site]:
-    """Set up before the operator is, and so taken down after it."""
-    site = Site(cluster, namespace)
-    yield site
-    site.remove()
 
 
 @pytest.fixture
