@@ -1,4 +1,4 @@
-"""What is not signed is not read, from any source. Level: sandbox."""
+"""What is not signed is not read, from any source; registries: `tests/packages/oci`. Level: sandbox."""
 
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack
@@ -16,6 +16,7 @@ from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest
 from hookrunner.packages.signatures.signed_source import SignedSource
 from hookrunner.packages.signatures.signing_keys import SigningKey, read_keys, read_signing_key
 from hookrunner.packages.source_locations import ClusterLocation
+from tests.packages.git_place import git_place
 from tests.packages.places import FILES, DirectoryPlace, Place, cluster_place, with_checksums
 from tests.packages.signatures.openssl import make_key
 from tests.packages.web_place import Answer, WebPlace, web_place
@@ -25,12 +26,14 @@ LISTED = with_checksums(FILES)
 LIST = "SHA256SUMS"
 
 
-@pytest.fixture(params=["directory", "https", "ConfigMap", "Secret"])
+@pytest.fixture(params=["directory", "https", "git", "ConfigMap", "Secret"])
 async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
     async with AsyncExitStack() as stack:
         match request.param:
             case "https":
                 yield await stack.enter_async_context(web_place(tmp_path))
+            case "git":
+                yield await stack.enter_async_context(git_place(tmp_path, is_web=False))
             case "ConfigMap" | "Secret" as kind:
                 yield await stack.enter_async_context(cluster_place(ClusterLocation(kind, "default")))
             case _:
@@ -68,12 +71,15 @@ async def test_channel_is_read_if_it_is_signed(place: Place, key: SigningKey, tm
 
 async def test_package_is_read_if_its_list_is_signed(place: Place, key: SigningKey, tmp_path: Path) -> None:
     source = signed(place, tmp_path)
+    place.put_channel("stable", CHANNEL)
     place.put_package("coredns", "1.0", LISTED)
     reason, text = await refusal(source.read_package("coredns", "1.0"))
     assert (reason, text.startswith("package coredns 1.0 has no signature")) == ("Unverified", True)
     place.put_package("coredns", "1.0", LISTED | {"SHA256SUMS.sig": key.sign(LISTED[LIST] + b"\n")})
-    assert (await refusal(source.read_package("coredns", "1.0")))[0] == "Unverified"
+    await place.source.read_channel("stable")  # packages of a git repository are those of the channel's commit
+    assert "fits none of the keys" in (await refusal(source.read_package("coredns", "1.0")))[1]
     place.put_package("coredns", "1.0", LISTED | {"SHA256SUMS.sig": key.sign(LISTED[LIST])})
+    await place.source.read_channel("stable")
     package = parse_package("coredns", "1.0", LISTED)
     assert await source.read_package("coredns", "1.0") == replace(package, is_signed=True)
     assert await source.read_digest("coredns", "1.0") == package.digest
