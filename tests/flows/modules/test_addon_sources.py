@@ -4,14 +4,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from aiohttp import web
 
 from hookrunner.packages.package import parse_package
+from hookrunner.packages.signatures.signing_keys import read_signing_key
 from kubetypes.openapi import builtin_kinds
 from tests.flows.modules.test_addon_instances import ADDON, MANIFEST, SPEC, THINGS, channel, put, reaches, start, status
 from tests.flows.modules.world import World
+from tests.packages.signatures.openssl import make_key
 
 CONTAINER = """\
 apiVersion: v1
@@ -170,3 +173,38 @@ async def test_source_that_is_not_protected_refuses_the_start(things: World) -> 
     await things.start(ready=False)
     assert await things.operator.ended() == 2
     assert "--addon-source: http://example.com is not protected" in things.operator.story()
+
+
+def sign(server: Server, key: Path) -> None:
+    """Sign all that the server has."""
+    signer = read_signing_key(key)
+    for path, text in list(server.files.items()):
+        if path.endswith(("/stable", "/SHA256SUMS")):
+            server.files[f"{path}.sig"] = signer.sign(text.encode()).decode()
+
+
+async def test_what_no_trusted_key_has_signed_changes_nothing_that_runs(things: World, server: Server) -> None:
+    public = make_key(things.directory / "release.key")
+    make_key(things.directory / "other.key")
+    things.operator.flags += ("--addon-verify=signature", f"--addon-keys={public}")
+    await start(things)
+    await put(things)
+    assert "has no signature" in (await reaches(things, "PackageError", "Unverified"))["errors"][0]
+    sign(server, things.directory / "release.key")
+    await put(things, text="signed")
+    await things.becomes("of-thing", text="signed", version="1.0.0")
+    await reaches(things, "Current", "Current")
+    server.put("2.0.0")
+    sign(server, things.directory / "other.key")
+    await put(things, text="forged")
+    refused = await reaches(things, "PackageError", "Unverified")
+    assert ("fits none of the keys" in refused["errors"][0], refused["version"]) == (True, "1.0.0")
+    assert (await things.map("of-thing"))["text"] == "signed"
+
+
+async def test_key_that_is_none_refuses_the_start(things: World) -> None:
+    make_key(things.directory / "release.key")
+    things.operator.flags += ("--addon-verify=signature", f"--addon-keys={things.directory / 'release.key'}")
+    await things.start(ready=False)
+    assert await things.operator.ended() == 1
+    assert "release.key has a private key; give the public one" in things.operator.story()
