@@ -236,6 +236,9 @@ def test_completion_is_silent_without_a_running_hookrunner(tmp_path: Path, monke
         "abandon",
         "lint",
         "test",
+        "images",
+        "mirror",
+        "seal",
     ],
 )
 def test_help_has_examples(name: str, command: Command) -> None:

@@ -30,7 +30,10 @@ from tests.trees import write_files
 
 OFFLINE = {
     "addon crd": "prints what files of --addons-dir define",
+    "addon images": "makes objects of files",
     "addon lint": "reads files",
+    "addon mirror": "copies packages: tests/flows/addons/test_air_gap.py",
+    "addon seal": "writes beside files",
     "addon test": "runs cases without a cluster",
     "cloud call": "asks a provider, without a cluster",
     "cloud check": "asks a provider, without a cluster",
