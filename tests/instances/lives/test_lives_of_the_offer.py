@@ -92,12 +92,13 @@ async def labels(site: LiveSite) -> list[str]:
 async def test_addon_that_leaves_at_any_write_reaches_its_state_when_it_is_back(site: LiveSite) -> None:
     """In each place the API server is away after another write when the directory is removed."""
     acts: Sequence[Act] = (CREATE, UPGRADE, DELETE)
-    names = [f"n{writes}" for writes in range(12)]
+    names = [f"n{writes}" for writes in range(16)]
     async with site.started() as process:
         for act in acts:
             process.wire.cut_off({place: writes for writes, place in enumerate(names)})
             await act.do(site.places, names)
             await site.until(lambda act=act: unfinished(site, process.wire.left, act), [])  # type: ignore[misc]
+            assert process.wire.left[names[-1]] > 0, "there are more writes than are tried"
             (site.directory / "addons/thing").rename(site.directory / "thing")
             await site.until(lambda: is_followed(process), False)
             process.wire.cut_off({})
