@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
-from hookrunner.errors import PackageError
+from hookrunner.errors import BadInput, PackageError
+from hookrunner.model.addons import Addon, AddonObject
 from hookrunner.packages.oci.image_layout import LayoutStore
 from hookrunner.packages.oci.manifests import REF_NAME
 from hookrunner.packages.oci.oci_memory import OciMemory
 from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci_locations import LayoutLocation
+from hookrunner.packages.source_locations import SourceOverrides
+from hookrunner.testing.addons.addon_bench import offline_source
 from tests.packages.oci.artifacts import Layout, descriptor, files_artifact, sha256
 from tests.packages.places import FILES
 from tests.tables import each
@@ -101,3 +104,12 @@ async def test_a_blob_that_was_changed_is_refused(tmp_path: Path) -> None:
 async def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "layout.tar").write_bytes(data)
     assert "Malformed: oci-layout:" in await refusal(tmp_path / "layout.tar")
+
+
+async def test_a_layout_is_read_without_a_network(tmp_path: Path) -> None:
+    Layout(tmp_path).put("dns", "1.0", PUSHED)
+    addon = Addon("dns", "dns", tmp_path, tmp_path, AddonObject("DNS", "dnses"), source="https://example.com")
+    source = offline_source(SourceOverrides(LayoutLocation(tmp_path)), addon)
+    assert (await source.read_package("dns", "1.0")).files == FILES
+    with pytest.raises(BadInput, match="name a copy with --addon-source DIR"):
+        offline_source(SourceOverrides(), addon)
