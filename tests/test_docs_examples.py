@@ -306,6 +306,7 @@ def test_every_flag_that_a_page_names_exists() -> None:
     others |= {"verb", "code", "times", "chance", "retry-after"}  # of providers/simcloud
     others |= {"seconds", "stubborn", "count", "zone"}  # of providers/simcloud
     others |= {"arg", "argjson", "cluster"}  # of jq, pytest
+    others |= {"artifact-type", "to-oci-layout", "platform", "push"}  # of oras, docker
     others |= {"requirement", "upgrade", "admission-control-config-file", "format"}  # of pip, kube-apiserver, docker
     assert {word for _, word in pages(r"(?<![\w-])--([a-z][a-z-]+)")} - flags - others == set()
 

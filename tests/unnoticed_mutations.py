@@ -231,7 +231,7 @@ UNNOTICED_MUTATIONS = (
         "tests/packages/test_package_cache.py",
     ),
     (
-        "hookrunner/packages/source_locations.py",
+        "hookrunner/packages/web_addresses.py",
         "if url.query or url.fragment:",
         "if url.query:",
         "tests/packages/test_source_locations.py",
