@@ -13,7 +13,6 @@ from hookrunner.cli.shared import quiet
 from hookrunner.manifests.role_objects import to_values
 from hookrunner.model.rights import compact
 from hookrunner.modules.offline import Configured
-from hookrunner.packages.source_locations import overrides_of
 from hookrunner.rights.needed_rights import NeededRights, find_needed_rights, read_files
 from hookrunner.testing.addons.addon_bench import offline_source
 
@@ -33,7 +32,7 @@ def needed_for(*names: str, namespace: str = "hookrunner") -> NeededRights:
     flags = {"addons-dir": str(ADDONS), "addons": ",".join(names), "modules-dir": ":", "hooks-dir": ":"}
     loaded = settings.load(flags, "hookrunner", {})
     with quiet():
-        files = read_files(loaded, Configured(), partial(offline_source, overrides_of(loaded.addons)))
+        files = read_files(loaded, Configured(), partial(offline_source, loaded.addons))
         needed = asyncio.run(find_needed_rights(files, namespace))
     assert needed.notes == (), needed.notes
     return needed

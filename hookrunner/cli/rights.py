@@ -18,7 +18,6 @@ from hookrunner.manifests.role_objects import Account, to_account, to_roles, to_
 from hookrunner.model.rights import Right, compact
 from hookrunner.modules.offline import read_configured
 from hookrunner.options import Compat
-from hookrunner.packages.source_locations import overrides_of
 from hookrunner.rights.needed_rights import Files, NeededRights, find_needed_rights, read_files
 from hookrunner.settings import Settings
 from hookrunner.testing.addons.addon_bench import offline_source
@@ -50,7 +49,7 @@ def _read(loaded: Settings, config: Sequence[Path]) -> Files:
     """Raises BadSetting without anything to look at, BadInput, StartRefused."""
     if not (loaded.may_have_hooks or loaded.cloud.on):
         raise BadSetting("there is nothing to look at: give --hooks-dir, --modules-dir or --addons-dir")
-    source_of = partial(offline_source, overrides_of(loaded.addons))
+    source_of = partial(offline_source, loaded.addons)
     return read_files(loaded, read_configured(config, loaded.compat is Compat.ADDON), source_of)
 
 

@@ -96,9 +96,7 @@ class SourceOpener:
         location = self.locations[addon]
         if isinstance(location, str):
             raise PackageError("Malformed", location)
-        source = self._open(location, kubernetes)
-        is_own = isinstance(location, DirectoryLocation) and location.is_of_addon
-        return source if self.keys is None or is_own else SignedSource(source, self.keys)
+        return require_signed(self._open(location, kubernetes), location, self.keys)
 
     def _open(self, location: SourceLocation, kubernetes: str) -> PackageSource:
         match location:
@@ -128,6 +126,13 @@ class SourceOpener:
     def _open_registry(self, location: RegistryLocation) -> OciSource:
         memory = self._memories.setdefault(str(location), OciMemory())
         return OciSource(self.registries.open(location), memory, self.timeout)
+
+
+def require_signed(source: PackageSource, location: SourceLocation, keys: TrustedKeys | None) -> PackageSource:
+    """The source at a location, of which only what one of the keys has signed is read; itself without keys, and if it
+    is the addon's own directory."""
+    is_own = isinstance(location, DirectoryLocation) and location.is_of_addon
+    return source if keys is None or is_own else SignedSource(source, keys)
 
 
 @dataclass(frozen=True, slots=True)

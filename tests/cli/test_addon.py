@@ -261,3 +261,23 @@ def test_mirror_shows_its_progress_and_what_it_lacks(command: Command, tmp_path:
 def test_what_cannot_be_mirrored_is_refused(command: Command, arguments: tuple[str, ...], problem: str) -> None:
     ended = command("addon", "mirror", *arguments, "--addons-dir", ADDONS)
     assert (ended.code > 0, problem in ended.err) == (True, True), ended.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["render web.yaml --addons-dir .", "images web.yaml --addons-dir .", "test ."])
+def test_packages_come_from_a_mirror_and_are_signed_where_that_is_asked(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command("new", "addon", "web", "--dir", ".").code == 0
+    make_key(tmp_path / "release.key")
+    Path("web/channels").rename("copy")
+    Path("web/example.yaml").rename("web.yaml")
+    with Path("web/addon.yaml").open("a") as file:
+        file.write("\nsource: https://example.com/web\n")
+    copy = ("--addon-mirror", "https://example.com/web=copy")
+    ended = [command("addon", *words.split(), *flags) for flags in ((), copy, (*copy, "--addon-keys", "release.pub"))]
+    assert [one.code for one in ended] == [1 if words.startswith("test") else 2, 0, 1]
+    assert "has no signature" in ended[2].err + ended[2].out
+    assert command("addon", "seal", "copy", "--key", "release.key").code == 0
+    assert command("addon", *words.split(), *copy, "--addon-keys", "release.pub").code == 0

@@ -160,6 +160,7 @@ def test_versions_of_a_running_hookrunner_are_those_for_its_cluster(endpoint: En
         (("render", "a/b", "--addon-patches", "all"), "flags about a cluster are for looking at files"),
         (("versions", "a", "--kube-version", "1.33"), "flags about a cluster are for looking at files"),
         (("list", "--addon-source", "/x"), "--addon-source is for looking at files"),
+        (("list", "--addon-keys", "/x"), "--addon-keys is for looking at files"),
         (("render", COREDNS, "-n", "a", "--addons-dir", ADDONS), "-n is about a running hookrunner"),
         (("crd",), "give --addons-dir DIR"),
         (("rollback", "a/b", "0"), "0 is not in the range"),

@@ -17,7 +17,6 @@ from hookrunner.manifests.role_objects import Account as Named
 from hookrunner.manifests.role_objects import to_line, to_roles
 from hookrunner.model.rights import Right, compact
 from hookrunner.modules.offline import Configured
-from hookrunner.packages.source_locations import overrides_of
 from hookrunner.rights.needed_rights import NeededRights, find_needed_rights, read_files
 from hookrunner.rights.release_rights import APPLIED, DELAYED
 from hookrunner.testing.addons.addon_bench import offline_source
@@ -69,7 +68,7 @@ def find_rights(configured: Mapping[str, str] = MappingProxyType({}), /, **flags
     loaded = settings.load({"modules-dir": ":", "hooks-dir": ":", **named}, "hookrunner", {})
     with quiet():
         given = Configured(parse(configured))
-        files = read_files(loaded, given, partial(offline_source, overrides_of(loaded.addons)))
+        files = read_files(loaded, given, partial(offline_source, loaded.addons))
         return asyncio.run(find_needed_rights(files, NAMESPACE))
 
 

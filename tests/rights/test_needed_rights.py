@@ -10,7 +10,6 @@ from hookrunner import settings
 from hookrunner.cli.shared import quiet
 from hookrunner.errors import BadInput, StartRefused
 from hookrunner.modules.offline import Configured, read_configured
-from hookrunner.packages.source_locations import overrides_of
 from hookrunner.rights.needed_rights import NeededRights, find_needed_rights, read_files
 from hookrunner.rights.package_rights import generalize
 from hookrunner.testing.addons.addon_bench import offline_source
@@ -47,7 +46,7 @@ async def needed(tmp_path: Path, files: Mapping[str, str], flags: dict[str, str]
     loaded = settings.load({"modules-dir": ":", "hooks-dir": ":"} | flags, "hookrunner", {"PATH": "/usr/bin:/bin"})
     configured = read_configured([tmp_path / "config.yaml"]) if config else Configured()
     with quiet():
-        read = read_files(loaded, configured, partial(offline_source, overrides_of(loaded.addons)))
+        read = read_files(loaded, configured, partial(offline_source, loaded.addons))
         return await find_needed_rights(read, "ns")
 
 

@@ -41,16 +41,12 @@ class _Work:
 @click.argument("names", metavar="ADDON[@VERSION]...", nargs=-1, required=True)
 @click.option("--to", "target", metavar="DIR", required=True, help="The directory to copy to; made if it is missing.")
 @click.option("--channel", "channels", multiple=True, metavar="NAME", help="Copy this channel. [default: the addon's]")
-@click.option(
-    "--addon-keys", "keys", metavar="FILE,…", default="", help="Copy only what one of these public keys has signed."
-)
 @sourced
 @for_a_cluster
 def addon_mirror(
     names: tuple[str, ...],
     target: str,
     channels: tuple[str, ...],
-    keys: str,
     source: Source,
     cluster: ClusterFlags,
 ) -> None:
@@ -67,9 +63,7 @@ def addon_mirror(
     """
     if not isinstance(source, AddonDirectories):
         raise click.UsageError(f"it copies what addons in files need: give {ADDONS_DIR} DIR")
-    flags = {"addon-source": source.source, "addon-mirror": ""}
-    files = read_files(source, flags | ({"addon-keys": keys, "addon-verify": "signature"} if keys else {}))
-    run_to_end(_mirror(_work(files, names, channels, target, cluster)))
+    run_to_end(_mirror(_work(read_files(source), names, channels, target, cluster)))
 
 
 def _work(

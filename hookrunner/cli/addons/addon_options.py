@@ -17,7 +17,7 @@ from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon
 from hookrunner.model.releases import Capabilities
 from hookrunner.modules.offline import stock_capabilities
-from hookrunner.packages.source_locations import parse_overrides
+from hookrunner.packages.source_locations import overrides_of
 from hookrunner.settings import Settings
 from hookrunner.shapes import suggestion
 from hookrunner.testing import manifests
@@ -55,17 +55,14 @@ def _missing(name: str, names: Sequence[str]) -> str:
 def read_files(source: AddonDirectories, flags: Mapping[str, str] = _NO_FLAGS) -> AddonFiles:
     """The addons in directories; `flags` are those of `start` that are given, without dashes. Raises
     click.BadParameter, BadSetting, StartRefused."""
-    loaded = settings.load(flags, click.get_current_context().find_root().info_name or "")
-    try:
-        overrides = parse_overrides(source.source, Path.cwd(), plain_http=loaded.addons.verify == "off")
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--addon-source") from None
+    loaded = settings.load({**source.flags, **flags}, click.get_current_context().find_root().info_name or "")
+    overrides = overrides_of(loaded.addons)
     with quiet():
         catalog = find_addons([path.absolute() for path in source.paths])
     names = [*(addon.name for addon in catalog.addons), *(addon.name for addon in catalog.rejected)]
     for name in sorted(overrides.by_addon.keys() - set(names)):
         raise click.BadParameter(_missing(name, names), param_hint="--addon-source")
-    return AddonFiles(catalog, partial(offline_source, overrides), loaded)
+    return AddonFiles(catalog, partial(offline_source, loaded.addons), loaded)
 
 
 def _addons_in(path: Path) -> list[Path]:

@@ -18,14 +18,41 @@ ADDONS_DIR = "--addons-dir"
 
 @dataclass(frozen=True, slots=True)
 class AddonDirectories:
-    """Directories with addons; `source` is where their packages are, as --addon-source says it."""
+    """Directories with addons; `source` is where their packages are, `mirrors` and `keys` which copies are read and
+    who must have signed them, as the flags of `start` say it."""
 
     paths: tuple[Path, ...]
     source: str = ""
+    mirrors: str = ""
+    keys: str = ""
+
+    @property
+    def flags(self) -> dict[str, str]:
+        """The flags of `start` that mean the same, without dashes. Without keys the environment may name some."""
+        signed = {"addon-keys": self.keys, "addon-verify": "signature"} if self.keys else {}
+        return {"addon-source": self.source, "addon-mirror": self.mirrors, **signed}
 
 
 Source = AddonDirectories | debug.Sockets
 """Where answers come from: files, or a running hookrunner."""
+
+_PACKAGE_ROWS = (
+    (
+        ("--addon-source", "packages"),
+        "LOCATION",
+        "Of files: where packages are: for all addons, or NAME=LOCATION,… [default: what addon.yaml says]",
+    ),
+    (
+        ("--addon-mirror", "mirrors"),
+        "FROM=TO,…",
+        "Of files: look in TO for locations that begin with FROM, as `hookrunner start` does.",
+    ),
+    (
+        ("--addon-keys", "keys"),
+        "FILE,…",
+        "Of files: read only what one of these public keys has signed, or what is in the addon's own directory.",
+    ),
+)
 
 _FILE_OPTIONS = (
     click.option(
@@ -36,22 +63,24 @@ _FILE_OPTIONS = (
         help="Look at the addons in DIR, and ask no running hookrunner. May be repeated, or DIR:DIR; the first that "
         "has an addon wins.",
     ),
-    click.option(
-        "--addon-source",
-        "packages",
-        default="",
-        metavar="LOCATION",
-        help="Of files: where packages are: for all addons, or NAME=LOCATION,… [default: what addon.yaml says]",
-    ),
+    *(click.option(*names, default="", metavar=metavar, help=text) for names, metavar, text in _PACKAGE_ROWS),
 )
 
 
-def _select_source(directories: tuple[str, ...], packages: str, sockets: debug.Sockets) -> Source:
+def package_options() -> list[click.Option]:
+    """Those of `sourced` that say where packages are, for a command that is put together of parameters."""
+    return [click.Option(names, default="", metavar=metavar, help=text) for names, metavar, text in _PACKAGE_ROWS]
+
+
+def _select_source(
+    directories: tuple[str, ...], packages: str, mirrors: str, keys: str, sockets: debug.Sockets
+) -> Source:
     """Raises click.UsageError."""
     paths = directory_paths(directories, ADDONS_DIR)
-    if packages and not paths:
-        raise click.UsageError("--addon-source is for looking at files: give --addons-dir, too")
-    return AddonDirectories(paths, packages) if paths else sockets
+    given = {"--addon-source": packages, "--addon-mirror": mirrors, "--addon-keys": keys}
+    if not paths and (flag := next(filter(given.get, given), "")):
+        raise click.UsageError(f"{flag} is for looking at files: give {ADDONS_DIR}, too")
+    return AddonDirectories(paths, packages, mirrors, keys) if paths else sockets
 
 
 sourced = gathered("source", (*_FILE_OPTIONS, debug.at), _select_source)

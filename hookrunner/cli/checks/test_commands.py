@@ -8,7 +8,7 @@ from typing import Any, get_args
 import click
 
 from hookrunner import settings
-from hookrunner.cli.addons.addon_sources import PATCHES_HELP
+from hookrunner.cli.addons.addon_sources import PATCHES_HELP, package_options
 from hookrunner.cli.checks.case_command import CaseCommand, CasePart, CaseSuite, case_options
 from hookrunner.cli.output import echo
 from hookrunner.cli.shared import (
@@ -118,7 +118,8 @@ def _read_addons(ctx: click.Context) -> CaseSuite:
     loaded = settings.load({}, ctx.find_root().info_name or "")
     addons = addon_paths(ctx.params["paths"], ctx.params["directories"])
     cases = [(case, case) for case in addon_cases.read_cases(addons) if ctx.params["named"] in case.name]
-    roots = AddonDirectories(tuple(dict.fromkeys(addon.absolute().parent for addon in addons)))
+    paths = tuple(dict.fromkeys(addon.absolute().parent for addon in addons))
+    roots = AddonDirectories(paths, *(ctx.params[name] for name in ("packages", "mirrors", "keys")))
     units = _Units("addon", addons, addons, addon_cases.case_paths, f"{addon_cases.TESTS}/*.in.yaml")
     hooks = units.read_hooks(ctx, loaded.hooks)
     files = read_files(roots, {"addon-patches": ctx.params["patches"]} if ctx.params["patches"] else {})
@@ -187,6 +188,7 @@ addon_test = CaseCommand(
         directories_option("--addons-dir", "Test", "addon"),
         *case_options("addons and hooks do"),
         click.Option(["--addon-patches", "patches"], type=click.Choice(get_args(PatchMode)), help=PATCHES_HELP),
+        *package_options(),
         timeout_option(),
     ],
     help="""Run test cases of addons. DIR is an addon, or a directory of addons (default: ./addons).

@@ -39,15 +39,11 @@ from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci_locations import LayoutLocation
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_cache import unpack_package
-from hookrunner.packages.package_fetcher import require_trusted
-from hookrunner.packages.source_locations import (
-    DirectoryLocation,
-    PackageSource,
-    SourceOverrides,
-    parse_location,
-)
+from hookrunner.packages.package_fetcher import require_signed, require_trusted
+from hookrunner.packages.signatures.signing_keys import read_keys
+from hookrunner.packages.source_locations import DirectoryLocation, PackageSource, locations_of
 from hookrunner.releases.objects.tolerant_writes import is_brought_in
-from hookrunner.settings import Settings
+from hookrunner.settings import AddonsSettings, Settings
 from hookrunner.shapes import suggestion
 from hookrunner.testing.addons.addon_hooks import HookInputs, run_hooks
 from hookrunner.testing.bench import Bench, bench
@@ -213,14 +209,20 @@ async def _read_channel(name: str, source: PackageSource) -> Channel | PackageEr
         return error
 
 
-def offline_source(overrides: SourceOverrides, addon: Addon) -> PackageSource:
-    """Reads packages from files only, since nothing else is there without a network. Raises BadInput."""
-    match location := overrides.location_of(addon.name, parse_location(addon.source, addon.directory)):
+def offline_source(settings: AddonsSettings, addon: Addon) -> PackageSource:
+    """Reads packages from files only, since nothing else is there without a network; mirrors and keys count as in a
+    running hookrunner. Raises BadInput, BadSetting, StartRefused for a key that cannot be used."""
+    location = locations_of([addon], settings)[addon.name]
+    match location:
         case DirectoryLocation(path):
-            return DirectorySource(path)
+            source: PackageSource = DirectorySource(path)
         case LayoutLocation():
-            return OciSource(LayoutStore(location), OciMemory(), 0.0)
-    raise BadInput(f"addon '{addon.name}' has its packages in {location}; name a copy with --addon-source DIR")
+            source = OciSource(LayoutStore(location), OciMemory(), 0.0)
+        case str():
+            raise BadInput(location)
+        case _:
+            raise BadInput(f"addon '{addon.name}' has its packages in {location}; name a copy with --addon-source DIR")
+    return require_signed(source, location, read_keys(settings.keys) if settings.keys else None)
 
 
 @asynccontextmanager

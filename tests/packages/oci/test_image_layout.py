@@ -13,7 +13,7 @@ from hookrunner.packages.oci.manifests import REF_NAME
 from hookrunner.packages.oci.oci_memory import OciMemory
 from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci_locations import LayoutLocation
-from hookrunner.packages.source_locations import SourceOverrides
+from hookrunner.settings import AddonsSettings
 from hookrunner.testing.addons.addon_bench import offline_source
 from tests.packages.oci.artifacts import Layout, descriptor, files_artifact, sha256
 from tests.packages.places import FILES
@@ -109,7 +109,7 @@ async def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, data: bytes)
 async def test_a_layout_is_read_without_a_network(tmp_path: Path) -> None:
     Layout(tmp_path).put("dns", "1.0", PUSHED)
     addon = Addon("dns", "dns", tmp_path, tmp_path, AddonObject("DNS", "dnses"), source="https://example.com")
-    source = offline_source(SourceOverrides(LayoutLocation(tmp_path)), addon)
+    source = offline_source(AddonsSettings(source=f"oci-layout:{tmp_path}"), addon)
     assert (await source.read_package("dns", "1.0")).files == FILES
     with pytest.raises(BadInput, match="name a copy with --addon-source DIR"):
-        offline_source(SourceOverrides(), addon)
+        offline_source(AddonsSettings(), addon)
