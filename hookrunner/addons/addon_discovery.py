@@ -5,7 +5,7 @@ must not be taken for a leftover: its instances stay as they are until it is cor
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from hookrunner.addons.addon_values import AddonValues, read_addon_values, share
 from hookrunner.addons.files.addon_file import read_addon
 from hookrunner.addons.files.addon_stamps import addon_directories, stamp_of
 from hookrunner.errors import BadAddon, StartRefused
-from hookrunner.model.addons import Addon, RejectedAddon
+from hookrunner.model.addons import GENERIC_OBJECT, Addon, AddonObject, RejectedAddon
 from hookrunner.model.modules import GLOBAL, camel, kebab
 from hookrunner.model.releases import LONGEST_RELEASE, is_release_name
 from hookrunner.packages.source_locations import overrides_of
@@ -57,13 +57,23 @@ def find_addons(directories: Sequence[Path], names: Collection[str] = ()) -> Add
     """The addons in these absolute directories, or of them only those with these names. Of two with one name or one
     kind the first directory's counts. Rejected ones are logged. Raises StartRefused if an addons directory is missing
     or cannot be read, and for a name that no directory has."""
-    catalog = _read_all(directories)
+    return _find(_read_all(directories), names)
+
+
+def _find(catalog: AddonCatalog, names: Collection[str]) -> AddonCatalog:
+    """Those with these names. Raises StartRefused."""
     _require_known(names, [*(addon.name for addon in catalog.addons), *(addon.name for addon in catalog.rejected)])
     return _restricted(catalog, names)
 
 
-def _read_all(directories: Sequence[Path]) -> AddonCatalog:
-    """The addons of all names."""
+def _read_configured(settings: AddonsSettings) -> AddonCatalog:
+    """The addons of all names in the directories of settings."""
+    own = (GENERIC_OBJECT,) if settings.generic_sources else ()
+    return _read_all([directory.absolute() for directory in settings.directories], own)
+
+
+def _read_all(directories: Sequence[Path], own: Collection[AddonObject] = ()) -> AddonCatalog:
+    """The addons of all names; `own` are kinds that hookrunner defines itself."""
     taken: dict[str, Addon] = {}
     values: dict[str, AddonValues] = {}
     rejected: list[RejectedAddon] = []
@@ -74,6 +84,7 @@ def _read_all(directories: Sequence[Path]) -> AddonCatalog:
                 stamps[directory] = stamp_of(directory)
                 addon = replace(_read(directory, root), stamp=stamps[directory])
                 _require_unused(addon, taken.values())
+                _require_foreign(addon.object, own)
                 values[addon.name] = read_addon_values(addon)
             except BadAddon as error:
                 _log.error("addon is not offered", path=directory, error=error)
@@ -91,7 +102,7 @@ def _restricted(catalog: AddonCatalog, names: Collection[str]) -> AddonCatalog:
 def load_offer(settings: AddonsSettings) -> AddonCatalog:
     """The addons that a process with these settings offers. Reads many small files: call it in a thread. Raises
     StartRefused for a directory that is missing or cannot be read, and BadSetting."""
-    catalog = find_addons([directory.absolute() for directory in settings.directories], settings.names)
+    catalog = _find(_read_configured(settings), settings.names)
     known = {*(addon.name for addon in catalog.addons), *(addon.name for addon in catalog.rejected)}
     for name in sorted(overrides_of(settings).by_addon.keys() - known):
         _log.warn("--addon-source names an addon that is not offered", addon=name, known=", ".join(sorted(known)))
@@ -103,8 +114,7 @@ def load_offer(settings: AddonsSettings) -> AddonCatalog:
 def reload_offer(settings: AddonsSettings) -> AddonCatalog:
     """The same while a process runs, which has said what was wrong with its flags: an addon that they name may have no
     directory now. Raises StartRefused."""
-    directories = [directory.absolute() for directory in settings.directories]
-    return _restricted(_read_all(directories), settings.names)
+    return _restricted(_read_configured(settings), settings.names)
 
 
 def _read(directory: Path, root: Path) -> Addon:
@@ -154,6 +164,16 @@ def _require_unused(addon: Addon, others: Collection[Addon]) -> None:
             raise BadAddon(
                 f"the plural '{addon.object.plural}' is that of addon '{other.name}' in {other.directory}, and the "
                 "first one is used; write another object.plural"
+            )
+
+
+def _require_foreign(wanted: AddonObject, own: Iterable[AddonObject]) -> None:
+    """Raises BadAddon if hookrunner defines the kind itself."""
+    for kind in own:
+        if wanted.is_same_kind(kind):
+            raise BadAddon(
+                f"with --addon-generic-sources {kind.crd_name} is a kind of hookrunner itself; write another "
+                "object.kind or object.plural, or leave the flag out"
             )
 
 

@@ -75,6 +75,11 @@ class AddonObject:
         """The name of its CustomResourceDefinition."""
         return f"{self.plural}.{self.group}"
 
+    def is_same_kind(self, other: "AddonObject") -> bool:
+        """Could a cluster not have the definitions of both?"""
+        same_kind = (self.group, self.kind.lower()) == (other.group, other.kind.lower())
+        return same_kind or self.crd_name == other.crd_name
+
     @property
     def resource(self) -> Resource:
         """The kind as requests to the API server need it."""
@@ -84,6 +89,10 @@ class AddonObject:
     def instance_label(self) -> str:
         """The label of an instance's objects whose value is the instance's name."""
         return f"{self.group}/{self.kind.lower()}"
+
+
+GENERIC_OBJECT = AddonObject("Generic", "generics")
+"""The kind whose objects make other kinds addons (`addons/offer/generic_kinds.py`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.addons.addon_discovery import find_addons
+from hookrunner.addons.addon_discovery import find_addons, load_offer, reload_offer
 from hookrunner.errors import StartRefused
+from hookrunner.settings import AddonsSettings
 from tests.addons.conftest import MakeTree
 from tests.tables import each
 
@@ -49,6 +50,18 @@ def test_of_two_with_one_name_or_one_kind_the_first_directory_counts(tree: MakeT
     assert problems[0] == f"there is an addon 'a' already, in {root}/1/a, and the first one is used"
     assert problems[1].startswith(f"the kind B is that of addon 'a' in {root}/1/a")
     assert problems[2].startswith("the plural 'bs' is that of addon 'a'")
+
+
+@each("kind", ["kind: Generic", "kind: GENERIC", "kind: Other, plural: generics"])
+def test_directory_does_not_define_generic_beside_hookrunner(tree: MakeTree, kind: str) -> None:
+    root = tree({"a/addon.yaml": A, "generic/addon.yaml": f"object: {{{kind}}}"})
+    alone, beside = (AddonsSettings(directories=(root,), generic_sources=sources) for sources in ((), ("/srv",)))
+    assert [len(load(alone).rejected) for load in (load_offer, reload_offer)] == [0, 0]
+    for load in (load_offer, reload_offer):
+        catalog = load(beside)
+        (rejected,) = catalog.rejected
+        assert ([addon.name for addon in catalog.addons], rejected.name) == (["a"], "generic")
+        assert "generics.addons.x-k8s.io is a kind of hookrunner itself" in rejected.problem
 
 
 @each(

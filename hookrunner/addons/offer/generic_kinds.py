@@ -23,7 +23,7 @@ from hookrunner.addons.files.definition_schemas import columns, status_schema
 from hookrunner.addons.gates import is_allowed_namespace
 from hookrunner.addons.offer.addon_offer import OfferedAddon
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase
-from hookrunner.model.addons import Addon, AddonObject, Instance, Scope
+from hookrunner.model.addons import GENERIC_OBJECT, Addon, AddonObject, Instance, Scope
 from hookrunner.model.resources import Resource, is_kubernetes_group
 from hookrunner.packages.mirrors import Mirrors
 from hookrunner.packages.source_locations import SourceLocation, parse_location
@@ -33,7 +33,7 @@ from kubetypes.light_dataclasses import dataclass
 
 _NOWHERE = Path("/dev/null/generic")
 """Where the files of such an addon would be: nothing can be there."""
-GENERIC = Addon("Generic", "generic", _NOWHERE, _NOWHERE, AddonObject("Generic", "generics"))
+GENERIC = Addon("Generic", "generic", _NOWHERE, _NOWHERE, GENERIC_OBJECT)
 """The kind itself, for those that read, name and report its objects. No directory has such a name."""
 
 _PATTERNS = {
@@ -45,8 +45,9 @@ _LONGEST = 63
 _LONGEST_NAME = 40
 """Of an addon: the names of units keep so much when they are cut."""
 _DIGITS = 10
-_UNSAFE = re.compile(r"%|\\|(^|/)\.\.?(/|$)")
-"""What may lead out of a location whose beginning is allowed: `..`, also as `%2e%2e`."""
+_UNSAFE = re.compile(r"[%\\\x00-\x1f\x7f]|(^|/)\.\.?([/?#]|$)")
+"""What may lead out of a location whose beginning is allowed: `..`, also as `%2e%2e`, or with a tab in it, which
+readers of URLs leave out, as they do with the end of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +223,10 @@ def _location(text: str, world: GenericWorld) -> SourceLocation:
 
 def is_below(text: str, prefix: str) -> bool:
     """Is a location the one that is allowed, or below it? By whole parts of a path: `/a` allows `/a/b` and not
-    `/ab`."""
+    `/ab`. Nothing is below a location with a `?`: `?ref=a/b` is another branch than `?ref=a`."""
     top = prefix.rstrip("/")
-    return not _UNSAFE.search(text) and (text.rstrip("/") == top or text.startswith((f"{top}/", f"{top}?")))
+    below = () if "?" in top else (f"{top}/", f"{top}?")
+    return not _UNSAFE.search(text) and (text.rstrip("/") == top or text.startswith(below))
 
 
 def _refused(text: str) -> AddonObstacle:

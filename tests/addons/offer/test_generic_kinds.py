@@ -120,6 +120,8 @@ def test_namespaces_of_instances_are_those_of_generics() -> None:
         ("https://a.example/x/../y", False),
         ("https://a.example/x/%2e%2e/y", False),
         ("https://a.example/x\\..\\y", False),
+        ("https://a.example/x/.\t./y", False),
+        ("https://a.example/x/.\n./y", False),
         ("https://a.example/x@evil.example/", False),
         ("https://a.example", False),
         ("", False),
@@ -127,6 +129,38 @@ def test_namespaces_of_instances_are_those_of_generics() -> None:
 )
 def test_location_is_allowed_by_whole_parts_of_its_path(text: str, allowed: bool) -> None:
     assert is_below(text, "https://a.example/x/") is allowed
+
+
+@each(
+    "rest, allowed",
+    [
+        ("", True),
+        ("//widgets", True),
+        ("//widgets?ref=v1", True),
+        ("?ref=release/1.0", True),
+        ("/sub//widgets", True),
+        ("-evil", False),
+        ("-evil//widgets?ref=v1", False),
+        (".git", False),
+        ("@evil.example//widgets", False),
+        ("/..?ref=v1", False),
+        ("/../evil//widgets", False),
+        ("/.\t./evil", False),
+        ("//widgets/..", False),
+    ],
+)
+def test_repository_is_allowed_with_its_directories_and_references(rest: str, allowed: bool) -> None:
+    top = "git::https://host.example/repo"
+    assert is_below(top + rest, top) is allowed
+    assert is_below(f"git::https://host.example@evil.example/repo{rest}", top) is False
+    assert is_below(f"git::https://me@host.example/repo{rest}", top) is False
+
+
+def test_reference_that_is_allowed_allows_no_other_one() -> None:
+    top = "git::https://host.example/repo//widgets?ref=v1"
+    others = [f"{top}{rest}" for rest in ("/2", "?ref=v2", "0", "?ref=v1/2")] + [top.replace("v1", "v2"), top[:-7]]
+    assert is_below(top, top)
+    assert [text for text in others if is_below(text, top)] == []
 
 
 def test_prefix_of_a_host_allows_no_other_host() -> None:
