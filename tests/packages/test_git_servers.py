@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from aiohttp import encode_basic_auth
 from hookrunner.packages.git.git_checkouts import GitCheckouts
 from hookrunner.packages.git.git_transport import LARGEST_REFS
 from hookrunner.packages.names import LARGEST_TRANSFER
+from tests.packages.git_bombs import COMMIT, TREE, chain, instead, object_name, plain, twice, write_pack, zeros
 from tests.packages.git_place import GitPlace, git_place
 from tests.packages.name_server import Names
 from tests.packages.test_git_source import CHANNEL, POSTED, REFS, SHA, refusal
@@ -105,11 +106,49 @@ async def test_objects_that_are_none(place: GitPlace, tmp_path: Path, body: byte
     assert os.listdir(tmp_path / "checkouts") == []
 
 
+def sent(pack: bytes) -> Answer:
+    """A server's answer with this pack."""
+    parts = [packet(b"\1" + pack[at : at + 60_000]) for at in range(0, len(pack), 60_000)]
+    return Answer(body=packet(b"packfile\n") + b"".join(parts) + b"0000", headers=GIT_RESULT)
+
+
+def large_blob() -> Iterable[bytes]:
+    return [zeros(1024)]
+
+
+def doubling_chain() -> Iterable[bytes]:
+    return chain(bytes(1 << 14), (twice(1 << size) for size in range(14, 30)))
+
+
+@each("make", [large_blob, doubling_chain])
+async def test_a_small_pack_that_unpacks_to_a_gibibyte_is_refused(
+    place: GitPlace, tmp_path: Path, make: Callable[[], Iterable[bytes]]
+) -> None:
+    place.put_channel("stable", CHANNEL)
+    place.fetch_answer = sent(pack := write_pack(make()))
+    error = await refusal(place.source.read_channel("stable"))
+    assert (len(pack) < 2 << 20, error.reason) == (True, "TooLarge")
+    assert "cannot be unpacked: no result within 512 MiB of memory" in str(error)
+    assert os.listdir(tmp_path / "checkouts") == []
+
+
+async def test_a_chain_of_ten_thousand_deltas_costs_seconds_at_most(place: GitPlace) -> None:
+    texts = [b"# %04d" % number for number in range(10_000)]
+    tree = b"100644 stable\0" + object_name(b"blob", texts[-1])
+    commit = (
+        b"tree %s\nauthor a <a@b> 0 +0000\ncommitter a <a@b> 0 +0000\n\nx" % object_name(b"tree", tree).hex().encode()
+    )
+    name = object_name(b"commit", commit).hex()
+    objects = chain(texts[0], (instead(6, text) for text in texts[1:]))
+    place.fetch_answer = sent(write_pack([plain(COMMIT, commit), plain(TREE, tree), *objects]))
+    assert await place.source_at(f"git::{place.url}?ref={name}").read_channel("stable") == texts[-1].decode()
+
+
 async def test_the_objects_of_another_commit_are_refused(place: GitPlace) -> None:
     place.put_channel("stable", CHANNEL)
     others = place.repository.pack()
     place.put_channel("stable", b"manifests: []\n")
-    place.fetch_answer = Answer(body=packet(b"packfile\n") + packet(b"\1" + others) + b"0000", headers=GIT_RESULT)
+    place.fetch_answer = sent(others)
     error = await refusal(place.source.read_channel("stable"))
     assert (error.reason, "is damaged" in str(error)) == ("Malformed", True), error
 
@@ -120,8 +159,7 @@ async def test_a_tag_of_another_commit_than_the_server_says_is_refused(place: Gi
     tag = place.repository.git("rev-parse", "v1")
     said = packet(f"{tag} refs/tags/v1 peeled:{SHA}\n".encode()) + b"0000"
     place.answers[POSTED] = Answer(body=said, headers=GIT_RESULT)
-    objects = packet(b"packfile\n") + packet(b"\1" + place.repository.pack()) + b"0000"
-    place.fetch_answer = Answer(body=objects, headers=GIT_RESULT)
+    place.fetch_answer = sent(place.repository.pack())
     error = await refusal(place.source_at(f"git::{place.url}?ref=v1").read_channel("stable"))
     assert (error.reason, f"in place of {SHA}" in str(error)) == ("Malformed", True), error
 

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import PackageError
+from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package import parse_package
+from hookrunner.packages.publishing.source_mirror import MirrorRequest, mirror
 from tests.packages.git_place import GitPlace, git_place
 from tests.packages.places import FILES, with_checksums
 from tests.tables import each
@@ -119,6 +121,23 @@ async def test_packages_are_of_the_commit_of_their_channel(place: GitPlace) -> N
     await place.source.read_channel("stable")
     place.put_package("coredns", "1.0.0", {"manifest.yaml": b"kind: Changed\n"})
     assert await place.source.read_package("coredns", "1.0.0") == parse_package("coredns", "1.0.0", FILES)
+
+
+async def test_a_mirror_has_the_bytes_of_one_commit(place: GitPlace, tmp_path: Path) -> None:
+    files, target = with_checksums(FILES), tmp_path / "mirror"
+    place.put_package("coredns", "1.0.0", files)
+    place.put_channel("stable", CHANNEL)
+    work = mirror(place.source, [MirrorRequest("coredns", (), ("stable",))], target)
+    done = [await anext(work)]
+    place.put_channel("stable", b"manifests: [{version: 2.0.0}]\n")
+    done += [one async for one in work]
+    assert [(one.name, one.missing) for one in done] == [("coredns 1.0.0", ()), ("channel stable", ())]
+    assert (done[0].digest, (target / "stable").read_bytes()) == (
+        parse_package("coredns", "1.0.0", files).digest,
+        CHANNEL,
+    )
+    assert await DirectorySource(target).read_files("coredns", "1.0.0") == files
+    assert [name for name, _ in place.requests].count("fetch") == 1
 
 
 async def test_history_is_not_fetched(place: GitPlace, tmp_path: Path) -> None:
