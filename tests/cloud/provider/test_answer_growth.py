@@ -111,20 +111,26 @@ def longest_step() -> float:
     return max(_STEP * unit(), _SHORT)
 
 
-def too_slow(times: Iterable[tuple[str, float]], most: float) -> dict[str, str]:
-    return {name: f"{taken * 1000:.0f} ms of {most * 1000:.0f}" for name, taken in times if taken > most}
+def too_slow(measure: Callable[[], Iterable[tuple[str, float]]]) -> dict[str, str]:
+    """What takes too long, each time that it is measured: other work of the machine may slow down one."""
+    slow: dict[str, str] = {}
+    for _ in range(_ROUNDS):
+        most = longest_step()
+        slow = {name: f"{taken * 1000:.0f} ms of {most * 1000:.0f}" for name, taken in measure() if taken > most}
+        if not slow:
+            break
+    return slow
 
 
 def test_an_answer_of_the_allowed_size_is_parsed_in_one_short_step() -> None:
     texts = {name: make(ANSWER.values - 10) for name, make in SHAPES.items()}
     assert {name for name, text in texts.items() if len(text) > ANSWER.size} == set()
-    times = [(name, seconds(lambda text=text: read_answer(text))) for name, text in texts.items()]  # type: ignore[misc]
-    assert too_slow(times, longest_step()) == {}
+    assert too_slow(lambda: [(name, seconds(partial(read_answer, text))) for name, text in texts.items()]) == {}
 
 
 def test_a_result_of_the_allowed_length_is_read_in_one_short_step() -> None:
-    times = [(name, reading(name, number)) for name in LISTS for number in (MOST_ITEMS, 50_000)]
-    assert too_slow(times, longest_step()) == {}
+    sizes = (MOST_ITEMS, 50_000)
+    assert too_slow(lambda: [(name, reading(name, number)) for name in LISTS for number in sizes]) == {}
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -61,7 +61,7 @@ async def on(cluster: Cluster, proxy: Proxy, namespace: str, tmp_path: Path) -> 
 
     async def ask(method: str, path: str, body: object) -> Any:
         reply = await asyncio.to_thread(cluster.request, method, path, body)
-        if reply.status == HTTPStatus.NOT_FOUND:
+        if reply.status in (HTTPStatus.NOT_FOUND, HTTPStatus.TOO_MANY_REQUESTS):  # that of a kind that is being defined
             return None
         assert reply.status < HTTPStatus.BAD_REQUEST, reply.body
         return reply.body

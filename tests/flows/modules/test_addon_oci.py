@@ -53,5 +53,5 @@ async def test_a_registry_is_followed_and_what_runs_outlives_it_and_a_kill(world
     await world.start()
     await put(world, text="changed")
     await world.becomes("of-thing", text="changed", version="2.0.0")
-    assert (await status(world))["healthy"] is True
+    await world.until(lambda: shown_version(world), ("2.0.0", True), "the status")
     assert USER.password not in json.dumps(world.operator.logs())
