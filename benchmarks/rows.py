@@ -313,6 +313,14 @@ _SOURCES = (
     Row("the same from an image layout, by that", "layout", Unit.TIMES, Target(limit=1.2)),
     Row("the same from a registry, pinned and cached, by that", "registry", Unit.TIMES, Target(limit=1.2)),
     Row("the question to the registry, answer included: CPU of both", "asked", Unit.MILLISECONDS),
+    Row("what a run has to do with its source, a directory: CPU", "run", Unit.MILLISECONDS),
+    Row("the same, pinned and cached, from a web server, by that", "run_https", Unit.TIMES, Target(limit=1.2)),
+    Row("the same from git, by that", "run_git", Unit.TIMES, Target(limit=1.2)),
+    Row("the same from a registry, by that", "run_registry", Unit.TIMES, Target(limit=1.2)),
+    Row("the same from ConfigMaps, answers included: CPU of both", "run_objects", Unit.MILLISECONDS),
+    Row("a run that asks, answer included, CPU of both: a web server", "asked_https", Unit.MILLISECONDS),
+    Row("the same: git, without the server's processes", "asked_git", Unit.MILLISECONDS),
+    Row("the same: a registry", "asked_registry", Unit.MILLISECONDS),
 )
 
 ADDONS = (
