@@ -47,12 +47,14 @@ _MISSING = frozenset({404, 410})
 
 @dataclass(frozen=True, slots=True)
 class WebRequest:
-    """A request: with a body it is posted. `public_only`: a public server has led here, so the host must be public."""
+    """A request: with a body it is posted, unless `method` says otherwise. `public_only`: a public server has led here,
+    so the host must be public."""
 
     url: URL
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     public_only: bool = False
+    method: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class HttpsReader:
         return body
 
     async def exchange(self, request: WebRequest, most: int) -> WebAnswer:
-        """Any answer, with at most one byte more than `most`. What is posted is not redirected.
+        """Any answer, with at most one byte more than `most`. What has a body is not redirected.
 
         Raises PackageError as `read` does, but whatever the status is.
         """
@@ -178,7 +180,7 @@ class HttpsReader:
         tls = await asyncio.to_thread(system_trust) if self._tls is None else self._tls
         proxy = self._proxies.proxy_for(request.url)
         session = self._public_session if request.public_only and proxy is None else self._session
-        method = "GET" if request.body is None else "POST"
+        method = request.method or ("GET" if request.body is None else "POST")
         options: dict[str, Any] = {"headers": request.headers, "data": request.body, "proxy": proxy, "ssl": tls}
         return session.request(method, request.url, allow_redirects=False, **options)
 

@@ -10,6 +10,8 @@ import yaml
 
 from tests.controlplane.tools import find_tool
 from tests.fakes.command_line import Command, command
+from tests.oracles.distribution import running_registry
+from tests.packages.oci.registry_server import USER
 from tests.packages.signatures.openssl import make_key
 from tests.pages import DOCS
 from tests.tables import each
@@ -248,11 +250,31 @@ def test_mirror_shows_its_progress_and_what_it_lacks(command: Command, tmp_path:
     assert (whole.code, "web 0.2.0" in whole.err) == (1, True)
 
 
+@pytest.mark.slow
+def test_mirror_in_a_registry_is_a_source(command: Command, tmp_path: Path) -> None:
+    assert command("new", "addon", "web", "--dir", str(tmp_path)).code == 0
+    with running_registry(tmp_path, has_login=True) as registry:
+        place, files = f"oci+{registry.url}/mirror", ("web", "--addons-dir", str(tmp_path))
+        refused = command("addon", "mirror", "--to", place, *files)
+        assert (refused.code, "it asks for a login; name a file" in refused.err) == (1, True)
+        login = {"username": USER.user, "password": USER.password}
+        (tmp_path / "login").write_bytes(orjson.dumps({"auths": {registry.url.partition("://")[2]: login}}))
+        credentials = ("--addon-credentials", str(tmp_path / "login"))
+        copied = command("addon", "mirror", "--to", place, *files, *credentials)
+        assert (copied.code, copied.out.splitlines()[1]) == (0, "[2/2] channel stable: copied"), copied.err
+        back = ("addon", "mirror", "--to", str(tmp_path / "m"), *files, *credentials, "--addon-source", place)
+        assert command(*back).out.replace("unchanged", "copied") == copied.out
+
+
 @each(
     "arguments, problem",
     [
         (("coredns", "dashboard", "--to", "m"), "the addons have several sources ("),
-        (("coredns", "--to", "https://example.com"), "https://example.com is no directory; copy to one"),
+        (("coredns", "--to", "https://example.com"), "https://example.com is no directory and no registry; copy"),
+        (("coredns", "--to", "oci-layout:m"), "/m is no directory and no registry; copy to a directory"),
+        (("coredns", "--to", "oci://host"), "'' is no path of a repository; write oci://HOST"),
+        (("coredns", "--to", "oci+http://example.com/x"), "example.com"),
+        (("coredns", "--to", "oci+http://127.0.0.1:1/{kubernetes}"), "http://127.0.0.1:1/v2/1."),
         (("core", "--to", "m"), "there is no addon 'core'; did you mean 'coredns'?"),
         (("coredns", "--to", "m", "--addon-source", "configmap:addons"), "addons/addon-channels needs a cluster"),
         (("coredns", "--to", "m", "--addon-keys", ADDONS), "--addon-keys: "),

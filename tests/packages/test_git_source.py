@@ -14,6 +14,7 @@ import pytest
 from hookrunner.errors import PackageError
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package import parse_package
+from hookrunner.packages.publishing.directory_target import DirectoryTarget
 from hookrunner.packages.publishing.source_mirror import MirrorRequest, mirror
 from tests.packages.git_place import GitPlace, git_place
 from tests.packages.places import FILES, with_checksums
@@ -127,7 +128,7 @@ async def test_a_mirror_has_the_bytes_of_one_commit(place: GitPlace, tmp_path: P
     files, target = with_checksums(FILES), tmp_path / "mirror"
     place.put_package("coredns", "1.0.0", files)
     place.put_channel("stable", CHANNEL)
-    work = mirror(place.source, [MirrorRequest("coredns", (), ("stable",))], target)
+    work = mirror(place.source, [MirrorRequest("coredns", (), ("stable",))], DirectoryTarget.opened(target))
     done = [await anext(work)]
     place.put_channel("stable", b"manifests: [{version: 2.0.0}]\n")
     done += [one async for one in work]

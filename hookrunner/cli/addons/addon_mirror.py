@@ -1,6 +1,7 @@
-"""`hookrunner addon mirror --to DIR ADDON[@VERSION]…`: copies packages and channels for a place without internet."""
+"""`hookrunner addon mirror --to LOCATION ADDON[@VERSION]…`: copies packages for a place without internet."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import click
@@ -19,7 +20,11 @@ from hookrunner.cli.shared import quiet, run_to_end
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon
 from hookrunner.modules.offline import stock_capabilities
-from hookrunner.packages.publishing.source_mirror import Mirrored, MirrorRequest, mirror
+from hookrunner.packages.oci_locations import RegistryLocation
+from hookrunner.packages.package_fetcher import SourceOpener
+from hookrunner.packages.publishing.directory_target import DirectoryTarget
+from hookrunner.packages.publishing.registry_target import RegistryTarget
+from hookrunner.packages.publishing.source_mirror import Mirrored, MirrorRequest, MirrorTarget, mirror
 from hookrunner.packages.source_assembly import open_sources
 from hookrunner.packages.source_locations import DirectoryLocation, SourceLocation, locations_of, parse_location
 from kubetypes.light_dataclasses import dataclass
@@ -27,34 +32,41 @@ from kubetypes.light_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What to copy, from the common source of these addons, to which directory."""
+    """What to copy, from the common source of these addons, and where to."""
 
     files: AddonFiles
     locations: dict[str, SourceLocation | str]
     addon: Addon
     requests: Sequence[MirrorRequest]
-    target: Path
+    target: DirectoryLocation | RegistryLocation
     kubernetes: str
 
 
 @click.command("mirror")
 @click.argument("names", metavar="ADDON[@VERSION]...", nargs=-1, required=True)
-@click.option("--to", "target", metavar="DIR", required=True, help="The directory to copy to; made if it is missing.")
+@click.option(
+    "--to", "target", metavar="LOCATION", required=True, help="Where to copy to: a directory, or oci://HOST/PATH."
+)
 @click.option("--channel", "channels", multiple=True, metavar="NAME", help="Copy this channel. [default: the addon's]")
+@click.option(
+    "--addon-credentials", "credentials", metavar="FILE", default="", help="Logins, as for `hookrunner start`."
+)
 @sourced
 @for_a_cluster
 def addon_mirror(
     names: tuple[str, ...],
     target: str,
     channels: tuple[str, ...],
+    credentials: str,
     source: Source,
     cluster: ClusterFlags,
 ) -> None:
-    """Copy packages, channels and signatures of addons to a directory, for a place without internet.
+    """Copy packages, channels and signatures of addons to a directory or a registry, for a place without internet.
 
     \b
     hookrunner addon mirror --to /srv/mirror/web web@1.1.0 --addons-dir addons
     hookrunner addon mirror --to /srv/mirror/web web --addons-dir addons --addon-keys release.pub    all versions
+    hookrunner addon mirror --to oci://registry.internal/web web --addons-dir addons --addon-credentials login.json
     hookrunner start --addons-dir addons --addon-mirror https://example.com=file:/srv/mirror
 
     Without a VERSION all that the channels name are copied. Addons of one command have one source. Digests and
@@ -63,7 +75,8 @@ def addon_mirror(
     """
     if not isinstance(source, AddonDirectories):
         raise click.UsageError(f"it copies what addons in files need: give {ADDONS_DIR} DIR")
-    run_to_end(_mirror(_work(read_files(source), names, channels, target, cluster)))
+    files = read_files(source, {"addon-credentials": credentials} if credentials else {})
+    run_to_end(_mirror(_work(files, names, channels, target, cluster)))
 
 
 def _work(
@@ -84,18 +97,20 @@ def _work(
         for addon in addons
     ]
     kubernetes = stock_capabilities(cluster.version, cluster.api_versions).kube_version
-    return _Work(files, locations, addons[0], requests, _directory(target), kubernetes)
+    location = _parse_target(target, plain_http=files.settings.addons.verify == "off")
+    return _Work(files, locations, addons[0], requests, location, kubernetes)
 
 
-def _directory(target: str) -> Path:
+def _parse_target(target: str, plain_http: bool) -> DirectoryLocation | RegistryLocation:
     """Raises click.BadParameter."""
     try:
-        location = parse_location(target, Path.cwd())
+        location = parse_location(target, Path.cwd(), plain_http)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--to") from None
-    if not isinstance(location, DirectoryLocation):
-        raise click.BadParameter(f"{location} is no directory; copy to one, and publish that", param_hint="--to")
-    return location.path
+    if not isinstance(location, DirectoryLocation | RegistryLocation):
+        text = f"{location} is no directory and no registry; copy to a directory, and publish that"
+        raise click.BadParameter(text, param_hint="--to")
+    return location
 
 
 async def _mirror(work: _Work) -> None:
@@ -103,8 +118,15 @@ async def _mirror(work: _Work) -> None:
     with quiet():
         async with open_sources(settings, work.locations, None) as opener:
             source = opener.open(work.addon.name, work.kubernetes)
-            async for mirrored in mirror(source, work.requests, work.target):
+            async for mirrored in mirror(source, work.requests, _open_target(work, opener)):
                 _show(mirrored)
+
+
+def _open_target(work: _Work, opener: SourceOpener) -> AbstractContextManager[MirrorTarget]:
+    """Where to copy to. A registry is asked with the limits and logins of sources."""
+    if isinstance(work.target, DirectoryLocation):
+        return DirectoryTarget.opened(work.target.path)
+    return nullcontext(RegistryTarget(opener.registries.open(work.target.at(work.kubernetes)), opener.timeout))
 
 
 def _show(mirrored: Mirrored) -> None:

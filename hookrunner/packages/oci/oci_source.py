@@ -165,7 +165,7 @@ class OciSource:
         require_package(component, version)
         package = f"{component} {version}"
         async with self._deadline(f"package {package}"):
-            found = await self._find_manifest(f"package {package}", component, _tag(version))
+            found = await self._find_manifest(f"package {package}", component, tag_of(version))
             if found is None:
                 return ""
             digest, manifest, _ = found
@@ -183,7 +183,7 @@ class OciSource:
         require_package(component, version)
         package = f"{component} {version}"
         async with self._deadline(f"signature of the package {package}"):
-            found = await self._find_manifest(f"package {package}", component, _tag(version))
+            found = await self._find_manifest(f"package {package}", component, tag_of(version))
             if found is None:
                 return Seal()
             seal = await self._read_own_seal(component, package, found.manifest)
@@ -220,7 +220,7 @@ class OciSource:
         require_package(component, version)
         package = f"{component} {version}"
         async with self._deadline(f"package {package}"):
-            found = await self._find_manifest(f"package {package}", component, _tag(version))
+            found = await self._find_manifest(f"package {package}", component, tag_of(version))
             if found is None:
                 raise await self._explain_missing(component, version)
             digest, manifest, _ = found
@@ -291,15 +291,16 @@ class OciSource:
         if not is_repository_part(component):
             text = f"{component} can be no repository; components in registries end with a letter or a digit"
             return refusal(f"{component} {version}", "NotFound", text)
-        near = suggestion(_tag(version), await self._store.list_tags(component))
-        text = f"{self.location}/{component}:{_tag(version)} does not exist; use another version or push it{near}"
+        near = suggestion(tag_of(version), await self._store.list_tags(component))
+        text = f"{self.location}/{component}:{tag_of(version)} does not exist; use another version or push it{near}"
         return refusal(f"{component} {version}", "NotFound", text)
 
     def _deadline(self, what: str) -> AbstractAsyncContextManager[None]:
         return fetch_deadline(what, self.location, self._timeout)
 
 
-def _tag(version: str) -> str:
+def tag_of(version: str) -> str:
+    """The tag of a version's package."""
     return version.replace("+", "_")
 
 

@@ -1,16 +1,19 @@
-"""Reads manifests, blobs and tags from OCI registries, over the reader of web servers and with its bounds.
+"""Reads and writes manifests and blobs of OCI registries, over the reader of web servers and with its bounds.
 
     client = RegistryClient(reader, credentials)            # one for all registries: it keeps tokens and manifests
     store = client.open(RegistryLocation("https://registry.example.com", "addons"))
     manifest = await store.read_manifest("coredns", "1.14.6")           # None without one
     await store.save_blob("coredns", descriptor, file)
+    await store.push_blob("coredns", data)                              # False: it is there already
+    await store.push_manifest("coredns", "1.14.6", manifest)
 
 A registry that answers 401 gets a token, or user and password, as it asks for; a token that it does not take any more
 is renewed once in a request. The login goes to the registry, and to the realm that it names: only over TLS if the
 registry has it, and from a public registry to no private address. Where a registry redirects to another host, as for
 blobs, that host gets no login. One that answers 429 is asked again after the pause that it names, if it is short. A
-manifest that was read is asked for by its digest, so that an unchanged one costs an answer without a body. The caller
-sets the deadline, and compares blobs with their digests.
+manifest that was read is asked for by its digest, so that an unchanged one costs an answer without a body. A blob is
+sent in one piece to the address that the registry names for it, to which the same rules apply. The caller sets the
+deadline, and compares blobs with their digests.
 Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 """
 
@@ -18,7 +21,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import field, replace
 from http import HTTPStatus
 from typing import BinaryIO
 from weakref import WeakValueDictionary
@@ -50,6 +53,7 @@ from kubetypes.json_values import loads
 from kubetypes.light_dataclasses import dataclass
 
 _ACCEPT = {"Accept": ", ".join((*MANIFEST_TYPES, *INDEX_TYPES))}
+_BYTES = {"Content-Type": "application/octet-stream"}
 _MOST_KEPT = 128
 _LARGEST_KEPT = 256 << 10
 """Manifests, and bytes of each."""
@@ -107,7 +111,7 @@ class RegistryClient:
             token = self._tokens.get(key)
             is_valid = token is not None and token.ends > asyncio.get_running_loop().time()
             login = {"Authorization": token.header} if token and is_valid else {}
-            answer = await send(WebRequest(request.url, {**request.headers, **login}))
+            answer = await send(replace(request, headers={**request.headers, **login}))
             is_own = answer.request.url.origin() == request.url.origin()
             if answer.status == HTTPStatus.TOO_MANY_REQUESTS and pauses < _MOST_PAUSES:
                 pauses += 1
@@ -136,9 +140,8 @@ class RegistryClient:
         header = {"Authorization": login.header} if login else {}
         if challenge.realm:
             request = self.reader.lead(WebRequest(url), challenge.realm, "sends for a token")
-            asked = WebRequest(
-                token_url(request.url, challenge, f"repository:{repository}:pull"), header, None, request.public_only
-            )
+            scope = f"repository:{repository}:{'pull' if answer.request.body is None else 'pull,push'}"
+            asked = WebRequest(token_url(request.url, challenge, scope), header, None, request.public_only)
             granted = await self.reader.exchange(asked, LARGEST_TOKEN)
             _require(granted, HTTPStatus.OK, _advice(granted, has_login=login is not None))
             return parse_token(str(request.url), granted.body, asyncio.get_running_loop().time())
@@ -186,11 +189,32 @@ class RegistryStore:
         url = self._url(name, "blobs", descriptor.digest)
         _require(await self.client.send(WebRequest(url), self._repository(name), save), HTTPStatus.OK)
 
+    async def push_blob(self, name: str, data: bytes) -> bool:
+        """Whether a blob had to be sent. Raises PackageError: Unreachable, Malformed for an address that is refused."""
+        digest = digest_of_bytes(data)
+        present = await self._ask(name, WebRequest(self._url(name, "blobs", digest), method="HEAD"))
+        if present.status == HTTPStatus.OK:
+            return False
+        _require(present, HTTPStatus.NOT_FOUND)
+        begin = WebRequest(self._url(name, "blobs", "uploads", ""), body=b"")
+        begun = await self._ask(name, begin)
+        _require(begun, HTTPStatus.ACCEPTED, "create the repository" if begun.status == HTTPStatus.NOT_FOUND else "")
+        upload = self.client.reader.lead(begin, begun.headers.get("location", ""), "sends uploads")
+        url = URL(f"{upload.url}{'&' if upload.url.raw_query_string else '?'}digest={digest}", encoded=True)
+        sent = replace(upload, url=url, headers=_BYTES, body=data, method="PUT")
+        _require(await self._ask(name, sent), HTTPStatus.CREATED)
+        return True
+
+    async def push_manifest(self, name: str, tag: str, manifest: bytes) -> None:
+        """Write the manifest of a tag, whose blobs are there. Raises PackageError: Unreachable, Malformed."""
+        url, headers = self._url(name, "manifests", tag), {"Content-Type": MANIFEST_TYPES[0]}
+        _require(await self._ask(name, WebRequest(url, headers, manifest, method="PUT")), HTTPStatus.CREATED)
+
     async def list_tags(self, name: str) -> list[str]:
         """The tags of a repository; none if it does not exist. Raises PackageError: Unreachable, Malformed."""
         request, tags = WebRequest(self._url(name, "tags", "list").with_query(n="1000")), list[str]()
         for _ in range(_MOST_PAGES):
-            answer = await self.client.ask(request, self._repository(name), LARGEST_CHANNEL)
+            answer = await self._ask(name, request)
             if answer.status == HTTPStatus.NOT_FOUND:
                 break
             _require(answer, HTTPStatus.OK)
@@ -203,6 +227,9 @@ class RegistryStore:
             if request.url.origin() != URL(self.location.server).origin():
                 break
         return tags
+
+    async def _ask(self, name: str, request: WebRequest) -> WebAnswer:
+        return await self.client.ask(request, self._repository(name), LARGEST_CHANNEL)
 
     def _repository(self, name: str) -> str:
         return f"{self.location.path}/{name}"

@@ -1,7 +1,8 @@
-"""Copies packages and channels of a source, with their lists and signatures, to a directory: `hookrunner addon mirror`.
+"""Copies packages and channels of a source, with their lists and signatures: `hookrunner addon mirror`.
 
     request = MirrorRequest("coredns", ("1.14.6",), ("stable",))
-    async for mirrored in mirror(source, [request], Path("/srv/mirror")): ...    # Mirrored("coredns 1.14.6", True, …)
+    target = DirectoryTarget.opened(Path("/srv/mirror"))                # or nullcontext(RegistryTarget(…))
+    async for mirrored in mirror(source, [request], target): ...        # Mirrored("coredns 1.14.6", True, …)
 
 Lists, signatures and channels are copied byte for byte, and a package without a list gets the computed one: a mirror on
 a web server has to list its files. So digests and signatures are the same there. Packages are copied before the
@@ -9,25 +10,40 @@ channels that lead to them; so however it ends, no channel of the mirror leads t
 already is compared and left alone: a mirror is continued by the same command.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
 
-from hookrunner.errors import BadInput, PackageError
+from hookrunner.errors import BadInput
 from hookrunner.packages.channels import Channel, parse_channel
-from hookrunner.packages.directory_source import PACKAGES, DirectorySource
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_files import (
     CHECKSUMS,
     CHECKSUMS_SIGNATURE,
-    SIGNATURE_SUFFIX,
     Seal,
     compute_checksums,
     refusal,
     render_checksums,
 )
-from hookrunner.packages.publishing.published_directory import PublishedDirectory
 from hookrunner.packages.source_locations import PackageSource
 from kubetypes.light_dataclasses import dataclass
+
+
+class MirrorTarget(Protocol):
+    """Where to copy to. What is there already is left alone. Everything raises PackageError, BadInput, OSError."""
+
+    async def put_package(self, package: Package, lists: Mapping[str, bytes]) -> bool:
+        """Whether anything of a package, its list of checksums and the signature of that had to be written. Raises
+        BadInput for another package under the same version."""
+        ...
+
+    async def put_channel(self, name: str, text: bytes, signature: bytes) -> bool:
+        """Whether anything of a channel and its signature, which may be empty, had to be written."""
+        ...
+
+    async def has_package(self, component: str, version: str) -> bool:
+        """Whether a package is there."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +68,23 @@ class Mirrored:
     missing: tuple[str, ...] = ()
 
 
-async def mirror(source: PackageSource, requests: Sequence[MirrorRequest], target: Path) -> AsyncIterator[Mirrored]:
-    """Copy, and yield what was done. Raises PackageError for what the source does not have or is not verified,
-    BadInput for a directory that cannot be written, or that has another package under the same version."""
+async def mirror(
+    source: PackageSource, requests: Sequence[MirrorRequest], target: AbstractContextManager[MirrorTarget]
+) -> AsyncIterator[Mirrored]:
+    """Copy, and yield what was done; the target is opened when the channels are read. Raises PackageError for what the
+    source does not have or is not verified and for a registry that cannot be written, BadInput for a directory that
+    cannot be written, and for another package under the same version."""
     channels = {name: await _read_channel(source, name) for request in requests for name in request.channels}
     packages = list(dict.fromkeys(package for request in requests for package in _packages(request, channels)))
     total, components = len(packages) + len(channels), {request.component for request in requests}
-    with PublishedDirectory.opened(target) as published:
+    with target as opened:
         for number, (component, version) in enumerate(packages, 1):
-            was_written, digest = await _copy_package(published, source, component, version)
+            was_written, digest = await _copy_package(opened, source, component, version)
             yield Mirrored(f"{component} {version}", number, total, was_written, digest)
         for number, (name, text) in enumerate(channels.items(), len(packages) + 1):
-            was_written = await _copy_channel(published, source, name, text)
-            missing = _missing(target, parse_channel(name, text), components)
+            signature = await source.read_channel_signature(name)
+            was_written = await opened.put_channel(name, text.encode(), signature)
+            missing = await _missing(opened, parse_channel(name, text), components)
             yield Mirrored(f"channel {name}", number, total, was_written, missing=missing)
 
 
@@ -85,18 +105,12 @@ def _packages(request: MirrorRequest, channels: dict[str, str]) -> list[tuple[st
     return [(request.component, version) for version in versions]
 
 
-async def _copy_package(
-    published: PublishedDirectory, source: PackageSource, component: str, version: str
-) -> tuple[bool, str]:
+async def _copy_package(target: MirrorTarget, source: PackageSource, component: str, version: str) -> tuple[bool, str]:
     """Whether anything was written, and the digest. Raises PackageError, BadInput, OSError."""
     seal, package = await source.read_seal(component, version), await source.read_package(component, version)
     if seal.digest not in ("", package.digest):
         raise refusal(str(package), "DigestMismatch", "it has changed while it was read; run the same command again")
-    lists = _lists_of(package, seal)
-    if not (published.root / PACKAGES / component / version).exists():
-        published.write_package(component, version, {**package.files, **lists})
-        return True, package.digest
-    return await _complete_package(published, package, lists), package.digest
+    return await target.put_package(package, _lists_of(package, seal)), package.digest
 
 
 def _lists_of(package: Package, seal: Seal) -> dict[str, bytes]:
@@ -106,37 +120,7 @@ def _lists_of(package: Package, seal: Seal) -> dict[str, bytes]:
     return {CHECKSUMS: seal.text} | ({CHECKSUMS_SIGNATURE: seal.signature} if seal.signature else {})
 
 
-async def _complete_package(published: PublishedDirectory, package: Package, lists: dict[str, bytes]) -> bool:
-    """Whether the list or the signature of a package that the mirror has was written. Raises BadInput for another
-    package, or for one that is damaged."""
-    place = f"{PACKAGES}/{package.component}/{package.version}"
-    try:
-        present = await DirectorySource(published.root).read_files(package.component, package.version)
-        same = {path: data for path, data in present.items() if path not in (CHECKSUMS, CHECKSUMS_SIGNATURE)}
-    except PackageError as error:
-        raise BadInput(f"{published.root / place} cannot be used; remove it: {error}") from None
-    if same != package.files:
-        text = f"is another package than {package} of the source; a version keeps its package: remove one of them"
-        raise BadInput(f"{published.root / place} {text}")
-    changed = {path: data for path, data in lists.items() if present.get(path) != data}
-    for path, data in changed.items():
-        published.write(f"{place}/{path}", data)
-    return bool(changed)
-
-
-async def _copy_channel(published: PublishedDirectory, source: PackageSource, name: str, text: str) -> bool:
-    """Whether anything was written. The signature comes first: between the two a channel is refused, not followed."""
-    signature, was_written = await source.read_channel_signature(name), False
-    for path, data in ((name + SIGNATURE_SUFFIX, signature), (name, text.encode())):
-        file = published.root / path
-        if data and not (file.is_file() and file.read_bytes() == data):
-            published.write(path, data)
-            was_written = True
-    return was_written
-
-
-def _missing(target: Path, channel: Channel, components: set[str]) -> tuple[str, ...]:
+async def _missing(target: MirrorTarget, channel: Channel, components: set[str]) -> tuple[str, ...]:
     """The packages of these components to which a channel leads and that are not in the mirror."""
     named = {(component, entry.version) for component in components for entry in channel.entries_of(component)}
-    absent = [package for package in sorted(named) if not target.joinpath(PACKAGES, *package).is_dir()]
-    return tuple(" ".join(package) for package in absent)
+    return tuple([" ".join(package) for package in sorted(named) if not await target.has_package(*package)])

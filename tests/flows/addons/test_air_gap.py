@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from hookrunner.packages.oci.package_artifacts import CHANNEL_TYPE
 from tests.controlplane.build import find_binaries
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.control_plane import ControlPlane
@@ -22,8 +21,7 @@ from tests.faults.proxy import Proxy
 from tests.flows.addons.air_gap import AirGap, air_gap
 from tests.flows.addons.cluster_world import ADDONS, GROUP, ClusterWorld
 from tests.flows.modules.conftest import on
-from tests.oracles.distribution import Distribution, running_registry
-from tests.packages.oci.artifacts import archive_artifact, files_artifact, packed
+from tests.oracles.distribution import running_registry
 from tests.packages.signatures.openssl import make_key
 
 NAMES = {
@@ -73,28 +71,19 @@ def hookrunner(launcher: tuple[str, ...], *words: str | Path) -> str:
 
 @pytest.fixture
 def published(launcher: tuple[str, ...], gap: AirGap, tmp_path: Path) -> Iterator[Published]:
-    """All versions of the channels, sealed and mirrored by the commands that publishers type, and pushed."""
-    key, mirror = make_key(tmp_path / "release.key"), tmp_path / "mirror"
+    """All versions of the channels, sealed and mirrored by the commands that publishers type."""
+    key, mirror, sources = make_key(tmp_path / "release.key"), tmp_path / "mirror", tmp_path / "sources"
     for name in NAMES:
-        source = tmp_path / "sources" / name
-        shutil.copytree(ADDONS / name / "channels", source)
-        hookrunner(launcher, "addon", "seal", source, "--key", tmp_path / "release.key")
-        copy = ("addon", "mirror", name, "--to", mirror / name, "--addons-dir", ADDONS)
-        hookrunner(launcher, *copy, "--addon-source", f"{name}={source}", "--addon-keys", key)
+        shutil.copytree(ADDONS / name / "channels", sources / name)
+        hookrunner(launcher, "addon", "seal", sources / name, "--key", tmp_path / "release.key")
     (tmp_path / "registry").mkdir()
     with running_registry(tmp_path / "registry") as registry:
+        url = f"oci+{registry.url}/mirror"
         for name in NAMES:
-            push(registry, mirror / name, f"mirror/{name}")
-        yield Published(key, mirror, f"oci+{registry.url}/mirror")
-
-
-def push(registry: Distribution, source: Path, repository: str) -> None:
-    """Push the packages and the channel of a directory, with their signatures."""
-    for package in source.glob("packages/*/*"):
-        files = {str(path.relative_to(package)): path.read_bytes() for path in package.rglob("*") if path.is_file()}
-        registry.push(f"{repository}/{package.parent.name}", package.name, archive_artifact(packed(files)))
-    channel = {name: (source / name).read_bytes() for name in ("stable", "stable.sig")}
-    registry.push(f"{repository}/channels", "stable", files_artifact(channel, CHANNEL_TYPE))
+            copy = ("addon", "mirror", name, "--addons-dir", ADDONS, "--addon-source", f"{name}={sources / name}")
+            for place in (str(mirror / name), f"{url}/{name}"):
+                hookrunner(launcher, *copy, "--addon-keys", key, "--to", place)
+        yield Published(key, mirror, url)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A registry with memory, which asks for logins, limits, breaks off and lies as a test says.
+"""A registry with memory, which takes what is pushed, asks for logins, limits, breaks off and lies as a test says.
 
 async with registry_server() as registry:
     registry.push("addons/coredns", "1.14.6", artifact)
@@ -39,7 +39,8 @@ class GivenCredentials:
 
 class RegistryServer:
     """What it has by repository and reference. `answers` replace what is sent for a path, one after the other; the last
-    one stays. `requests` are those that came: path and status."""
+    one stays. `requests` are those that came: path and status; `pushed` the paths of blobs and manifests that it took,
+    blobs by their digests."""
 
     def __init__(self, reader: HttpsReader) -> None:
         self.reader = reader
@@ -49,6 +50,7 @@ class RegistryServer:
         self.blobs: dict[str, bytes] = {}
         self.answers: dict[str, list[web.Response]] = {}
         self.requests: list[tuple[str, int]] = []
+        self.pushed: list[str] = []
         self.asks_for = ""
         """`Basic` or `Bearer`: a login is needed."""
         self.tokens: list[str] = []
@@ -81,22 +83,18 @@ class RegistryServer:
         return [path for path, _ in self.requests]
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        response = self._response(request)
+        body = await request.read()
+        response = self._response(request) if request.method in ("GET", "HEAD") else self._take(request, body)
         self.requests.append((request.path, response.status))
         if response.headers.get("X-Silent"):
             await asyncio.Event().wait()
         return await _drip(request, response) if response.headers.get("X-Slow") else response
 
     def _response(self, request: web.BaseRequest) -> web.Response:
-        if answers := self.answers.get(request.path):
-            answer = answers.pop(0) if len(answers) > 1 else answers[0]
-            return web.Response(status=answer.status, headers=answer.headers, body=answer.body)
+        if refusal := self._refusal(request, "pull"):
+            return refusal
         if request.path == "/token":
             return self._give_token(request)
-        if self.asks_for and not self._is_logged_in(request):
-            realm = f'realm="{self.url}/token",service="here",scope="repository:x:pull"'
-            asked = f"Bearer {realm}" if self.asks_for == "Bearer" else 'Basic realm="here"'
-            return web.Response(status=401, headers={"WWW-Authenticate": asked})
         repository, _, rest = request.path.removeprefix("/v2/").rpartition("/tags/list")
         if not rest and repository:
             return self._list(request, repository)
@@ -106,16 +104,51 @@ class RegistryServer:
                 return self._manifest(request, repository, reference) if kind == "manifests" else self._blob(reference)
         return web.Response(status=404)
 
+    def _refusal(self, request: web.BaseRequest, actions: str) -> web.Response | None:
+        """The answer that a test has put in place, or the question for a login."""
+        if answers := self.answers.get(request.path):
+            answer = answers.pop(0) if len(answers) > 1 else answers[0]
+            return web.Response(status=answer.status, headers=answer.headers, body=answer.body)
+        if not self.asks_for or request.path == "/token" or self._is_logged_in(request, actions):
+            return None
+        realm = f'realm="{self.url}/token",service="here",scope="repository:x:{actions}"'
+        asked = f"Bearer {realm}" if self.asks_for == "Bearer" else 'Basic realm="here"'
+        return web.Response(status=401, headers={"WWW-Authenticate": asked})
+
+    def _take(self, request: web.BaseRequest, body: bytes) -> web.Response:
+        """Begin an upload, or take a blob or a manifest, whose blobs must be there."""
+        if refusal := self._refusal(request, "pull,push"):
+            return refusal
+        repository, found, tag = request.path.removeprefix("/v2/").partition("/manifests/")
+        if request.method == "POST":
+            return web.Response(status=202, headers={"Location": f"{request.path}1?state=a%2Bb"})
+        if not found:
+            digest = request.query.get("digest", "")
+            if (request.query.get("state"), sha256(body)) != ("a+b", digest):
+                return web.Response(status=400)
+            self.blobs[digest] = body
+            self.pushed.append(f"{request.path.partition('/blobs/')[0]}/{digest}")
+            return web.Response(status=201)
+        document = json.loads(body)
+        if not {entry["digest"] for entry in (document["config"], *document["layers"])} <= self.blobs.keys():
+            return web.Response(status=404)
+        self.manifests[sha256(body)] = (request.headers["Content-Type"], body)
+        self.tags.setdefault(repository, {})[tag] = sha256(body)
+        self.pushed.append(request.path)
+        return web.Response(status=201)
+
     def _give_token(self, request: web.BaseRequest) -> web.Response:
         self.token_requests.append((request.query_string, request.headers.get("Authorization", "")))
         if self.credentials.credentials.by_place and not _is_user(request):
             return web.Response(status=401)
-        self.tokens.append(f"token-{len(self.tokens)}")
+        self.tokens.append(f"token-{len(self.tokens)}-{request.query.get('scope', '')}")
         return web.json_response({"token": self.tokens[-1], "expires_in": 300})
 
-    def _is_logged_in(self, request: web.BaseRequest) -> bool:
+    def _is_logged_in(self, request: web.BaseRequest, actions: str) -> bool:
         if self.asks_for == "Basic":
             return _is_user(request)
+        if actions != "pull" and not request.headers.get("Authorization", "").endswith(actions):
+            return False
         return bool(self.tokens) and request.headers.get("Authorization") == f"Bearer {self.tokens[-1]}"
 
     def _manifest(self, request: web.BaseRequest, repository: str, reference: str) -> web.Response:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,11 @@ from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.oci_locations import RegistryLocation
 from hookrunner.packages.package import parse_package
+from hookrunner.packages.publishing.registry_target import RegistryTarget
+from hookrunner.packages.publishing.sealer import seal
+from hookrunner.packages.publishing.source_mirror import MirrorRequest, mirror
+from hookrunner.packages.signatures.signed_source import SignedSource
+from hookrunner.packages.signatures.signing_keys import read_keys, read_signing_key
 from tests.controlplane.cache import run
 from tests.controlplane.tools import find_tool
 from tests.oracles.distribution import Distribution, running_registry
@@ -28,7 +33,8 @@ from tests.packages.oci.artifacts import (
     index_artifact,
 )
 from tests.packages.oci.registry_server import REPOSITORY, USER
-from tests.packages.places import CHART, FILES, with_checksums
+from tests.packages.places import CHART, FILES, DirectoryPlace, with_checksums
+from tests.packages.signatures.openssl import make_key
 
 
 @asynccontextmanager
@@ -84,6 +90,25 @@ async def test_a_login_that_is_missing_or_wrong_is_named(tmp_path: Path, login: 
                 await source.read_package("coredns", "1.0")
     problem = "does not accept the login" if login else "asks for a login"
     assert (problem in str(raised.value), "wrong-word" in str(raised.value)) == (True, False)
+
+
+@pytest.mark.slow
+async def test_a_mirror_is_pushed_once_and_verifies(tmp_path: Path) -> None:
+    (place := DirectoryPlace(tmp_path / "channels")).put_package("coredns", "1.0+a", CHART | {"empty.yaml": b""})
+    place.put_channel("stable", b"manifests: [{version: 1.0+a}]\n")
+    make_key(tmp_path / "release.key")
+    assert [one async for one in seal(tmp_path / "channels", read_signing_key(tmp_path / "release.key"))]
+    request = MirrorRequest("coredns", (), ("stable",))
+    with running_registry(tmp_path, has_tls=True, has_login=True) as registry:
+        async with source_of(registry, tmp_path, USER) as copy, HttpsReader(registry.trust) as reader:
+            client = RegistryClient(reader, CredentialsFile(tmp_path / "config.json"))
+            for was_written in (True, False):
+                target = RegistryTarget(client.open(RegistryLocation(registry.url, REPOSITORY)), 30.0)
+                done = [one async for one in mirror(place.source, [request], nullcontext(target))]
+                assert [one.was_written for one in done] == [was_written, was_written]
+            signed = SignedSource(copy, read_keys((tmp_path / "release.pub",)))
+            assert await signed.read_channel("stable") == "manifests: [{version: 1.0+a}]\n"
+            assert (await signed.read_package("coredns", "1.0+a")).digest == done[0].digest
 
 
 @pytest.mark.slow

@@ -4,18 +4,22 @@ import asyncio
 import os
 import resource
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import pytest
 
 from hookrunner.errors import BadInput, PackageError
 from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.oci_locations import RegistryLocation
 from hookrunner.packages.package import parse_package
+from hookrunner.packages.publishing.directory_target import DirectoryTarget
+from hookrunner.packages.publishing.registry_target import RegistryTarget
 from hookrunner.packages.publishing.source_mirror import Mirrored, MirrorRequest, mirror
 from hookrunner.packages.signatures.signed_source import SignedSource
 from hookrunner.packages.signatures.signing_keys import read_keys, read_signing_key
 from hookrunner.packages.source_locations import PackageSource
+from tests.packages.oci.registry_server import REPOSITORY, registry_server
 from tests.packages.places import CHART, FILES, with_checksums
 from tests.packages.signatures.openssl import make_key
 from tests.packages.web_place import Answer, WebPlace, web_place
@@ -40,7 +44,7 @@ async def place(tmp_path: Path) -> AsyncIterator[WebPlace]:
 
 
 async def mirrored(source: PackageSource, target: Path, request: MirrorRequest = ALL) -> list[Mirrored]:
-    return [one async for one in mirror(source, [request], target)]
+    return [one async for one in mirror(source, [request], DirectoryTarget.opened(target))]
 
 
 def contents(target: Path) -> dict[str, bytes]:
@@ -59,6 +63,23 @@ async def test_mirror_has_the_same_bytes_and_verifies_as_the_source_does(place: 
     source = SignedSource(DirectorySource(target), keys)
     assert [(await source.read_package("web", version)).digest for version in ("1.0", "2.0")] == DIGESTS
     assert await source.read_channel("stable") == CHANNEL.decode()
+
+
+async def test_registry_gets_packages_before_channels_and_verifies_as_the_source_does(
+    place: WebPlace, tmp_path: Path
+) -> None:
+    keys, done = read_keys((tmp_path / "release.pub",)), list[list[Mirrored]]()
+    async with registry_server() as registry:
+        location = RegistryLocation(registry.url, REPOSITORY)
+        for _ in range(2):
+            target = nullcontext(RegistryTarget(registry.client.open(location), 30.0))
+            done.append([one async for one in mirror(SignedSource(place.source, keys), [ALL], target)])
+        source = SignedSource(registry.source(), keys)
+        assert [(await source.read_package("web", version)).digest for version in ("1.0", "2.0")] == DIGESTS
+        assert await source.read_channel("stable") == CHANNEL.decode()
+    assert [[one.was_written for one in run] for run in done] == [[True, True, True], [False, False, False]]
+    tags = [path.rpartition(f"{REPOSITORY}/")[2] for path in registry.pushed if "/manifests/" in path]
+    assert tags == ["web/manifests/1.0", "web/manifests/2.0", "channels/manifests/stable"]
 
 
 async def test_mirror_is_readable_for_a_web_server_of_another_user(place: WebPlace, tmp_path: Path) -> None:
