@@ -181,7 +181,9 @@ class HttpsReader:
         proxy = self._proxies.proxy_for(request.url)
         session = self._public_session if request.public_only and proxy is None else self._session
         method = request.method or ("GET" if request.body is None else "POST")
-        options: dict[str, Any] = {"headers": request.headers, "data": request.body, "proxy": proxy, "ssl": tls}
+        # As a file, so that a large body is sent piece by piece, and the loop does other work between them.
+        body = None if request.body is None else io.BytesIO(request.body)
+        options: dict[str, Any] = {"headers": request.headers, "data": body, "proxy": proxy, "ssl": tls}
         return session.request(method, request.url, allow_redirects=False, **options)
 
     async def _read_answer(self, url: URL, response: aiohttp.ClientResponse, most: int) -> tuple[bytes | None, str]:

@@ -83,7 +83,7 @@ class RegistryServer:
         return [path for path, _ in self.requests]
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = await request.read()
+        body = await request.content.read()
         response = self._response(request) if request.method in ("GET", "HEAD") else self._take(request, body)
         self.requests.append((request.path, response.status))
         if response.headers.get("X-Silent"):

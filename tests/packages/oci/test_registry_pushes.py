@@ -8,6 +8,7 @@ from aiohttp import web
 
 from hookrunner.errors import PackageError
 from hookrunner.packages.host_credentials import Login
+from hookrunner.packages.names import LARGEST_FILE
 from hookrunner.packages.oci.registry_client import RegistryClient, RegistryStore
 from hookrunner.packages.oci.rendered_artifacts import render_package
 from hookrunner.packages.oci_locations import RegistryLocation
@@ -40,9 +41,10 @@ async def push_all(registry: RegistryServer) -> None:
 
 
 async def test_a_blob_that_is_there_is_not_sent(registry: RegistryServer) -> None:
-    pushes = [await store_of(registry).push_blob("coredns", data) for data in (DATA, DATA, b"")]
-    assert pushes == [True, False, True]
-    assert registry.pushed == [f"{PLACE}/{sha256(DATA)}", f"{PLACE}/{sha256(b'')}"]
+    large = bytes(LARGEST_FILE)
+    pushes = [await store_of(registry).push_blob("coredns", data) for data in (DATA, DATA, b"", large)]
+    assert pushes == [True, False, True, True]
+    assert registry.pushed == [f"{PLACE}/{sha256(data)}" for data in (DATA, b"", large)]
 
 
 async def test_what_is_pushed_is_read(registry: RegistryServer) -> None:

@@ -112,10 +112,18 @@ async def test_what_is_not_the_package_is_refused_and_stays(pushed: Artifact, pr
         assert registry.pushed == []
 
 
+async def test_what_cannot_be_read_now_is_not_called_damaged(registry: RegistryServer) -> None:
+    registry.push_package("1.0_a", pushed := files_artifact(CHART))
+    registry.answers[f"/v2/{REPOSITORY}/coredns/blobs/{next(iter(pushed.blobs))}"] = [web.Response(status=500)]
+    with pytest.raises(PackageError, match=r"HTTP 500$"):
+        await target_of(registry).put_package(package(), LISTS)
+
+
 async def test_a_channel_that_others_have_pushed_is_replaced_by_another_text(registry: RegistryServer) -> None:
     registry.push(f"{REPOSITORY}/channels", "stable", channel_artifact(TEXT))
     assert not await target_of(registry).put_channel("stable", TEXT, b"")
     assert await target_of(registry).put_channel("stable", TEXT, b"signed")
+    assert not await target_of(registry).put_channel("stable", TEXT, b"")
     assert await target_of(registry).put_channel("stable", TEXT + b"serial: 2\n", b"")
     assert await registry.source().read_channel_signature("stable") == b""
     registry.push(f"{REPOSITORY}/channels", "stable", files_artifact(FILES))
