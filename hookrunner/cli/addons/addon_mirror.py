@@ -17,6 +17,7 @@ from hookrunner.cli.addons.addon_sources import (
 )
 from hookrunner.cli.output import echo
 from hookrunner.cli.shared import quiet, run_to_end
+from hookrunner.cli.sources import gathered
 from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon
 from hookrunner.modules.offline import stock_capabilities
@@ -28,6 +29,26 @@ from hookrunner.packages.publishing.source_mirror import Mirrored, MirrorRequest
 from hookrunner.packages.source_assembly import open_sources
 from hookrunner.packages.source_locations import DirectoryLocation, SourceLocation, locations_of, parse_location
 from kubetypes.light_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where to copy to, and the file with the logins for that and for the source, as flags say it."""
+
+    location: str
+    credentials: str
+
+
+_to_a_place = gathered(
+    "place",
+    (
+        click.option(
+            "--to", "location", metavar="LOCATION", required=True, help="Copy to a directory, or to oci://HOST/PATH."
+        ),
+        click.option("--addon-credentials", "credentials", metavar="FILE", default="", help="Logins of registries."),
+    ),
+    _Place,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +65,14 @@ class _Work:
 
 @click.command("mirror")
 @click.argument("names", metavar="ADDON[@VERSION]...", nargs=-1, required=True)
-@click.option(
-    "--to", "target", metavar="LOCATION", required=True, help="Where to copy to: a directory, or oci://HOST/PATH."
-)
+@_to_a_place
 @click.option("--channel", "channels", multiple=True, metavar="NAME", help="Copy this channel. [default: the addon's]")
-@click.option(
-    "--addon-credentials", "credentials", metavar="FILE", default="", help="Logins, as for `hookrunner start`."
-)
 @sourced
 @for_a_cluster
 def addon_mirror(
     names: tuple[str, ...],
-    target: str,
+    place: _Place,
     channels: tuple[str, ...],
-    credentials: str,
     source: Source,
     cluster: ClusterFlags,
 ) -> None:
@@ -75,8 +90,8 @@ def addon_mirror(
     """
     if not isinstance(source, AddonDirectories):
         raise click.UsageError(f"it copies what addons in files need: give {ADDONS_DIR} DIR")
-    files = read_files(source, {"addon-credentials": credentials} if credentials else {})
-    run_to_end(_mirror(_work(files, names, channels, target, cluster)))
+    files = read_files(source, {"addon-credentials": place.credentials} if place.credentials else {})
+    run_to_end(_mirror(_work(files, names, channels, place.location, cluster)))
 
 
 def _work(
