@@ -64,7 +64,8 @@ def steps(progress):
 
 @hook.on("v1/Pod", name="prints")
 async def prints():
-    import asyncio, logging
+    import asyncio, logging, warnings
+    warnings.simplefilter("ignore")  # newer versions of Python warn of a fork beside threads
     logging.basicConfig(stream=STDERR, format="%%(message)s")
     print("one", "two")
     await asyncio.to_thread(logging.warning, "in a thread")

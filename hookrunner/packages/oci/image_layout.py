@@ -148,8 +148,10 @@ class LayoutStore:
 
     def _scan(self, file: BinaryIO) -> Iterator[tuple[str, tuple[int, int]]]:
         try:
-            with tarfile.open(fileobj=BoundedFile(file), mode="r:") as archive:
+            bounded = BoundedFile(file)
+            with tarfile.open(fileobj=bounded, mode="r:") as archive:
                 for number, entry in enumerate(iter(archive.next, None)):
+                    bounded.begin_entry()
                     if number >= MOST_ENTRIES:
                         raise PackageError("TooLarge", f"{self.location}: it has more than {MOST_ENTRIES:,} files")
                     if entry.isreg() and not entry.issparse():

@@ -34,15 +34,22 @@ _READS_PER_ENTRY = 100
 
 
 class BoundedFile(io.RawIOBase):
-    """An archive on disk whose reader can take a bounded amount, at once and in all."""
+    """An archive on disk whose reader can take a bounded amount for one entry, and so many times in all. Python's
+    reader takes a header at once, or in newer versions in pieces."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._left = MOST_ENTRIES * _READS_PER_ENTRY
+        self._room = _LARGEST_READ
+
+    def begin_entry(self) -> None:
+        """What is read from now on is about the next entry."""
+        self._room = _LARGEST_READ
 
     def read(self, size: int = -1) -> bytes:
         self._left -= 1
-        if size > _LARGEST_READ or size < 0 or self._left < 0:
+        self._room -= size
+        if size < 0 or self._room < 0 or self._left < 0:
             raise TooLarge("it has a header that is too large, or it leads back to its beginning")
         return self._file.read(size)
 
@@ -98,12 +105,16 @@ class _Unpacker:
         """One layer, the one after those that were read. Raises as `unpack_layers` does."""
         layer = _Layer(PackageFiles(self.package))
         try:
-            with self._unpack(file) as plain, tarfile.open(fileobj=BoundedFile(plain), mode="r:") as archive:
+            with (
+                self._unpack(file) as plain,
+                tarfile.open(fileobj=(bounded := BoundedFile(plain)), mode="r:") as archive,
+            ):
                 while entry := archive.next():
                     self._entries += 1
                     if self._entries > MOST_ENTRIES:
                         raise TooLarge(f"it has more than {MOST_ENTRIES:,} files and directories")
                     self._take(layer, archive, entry)
+                    bounded.begin_entry()
         except TooLarge as error:
             raise layer.files.refusal("TooLarge", f"an archive of it cannot be used: {error}") from None
         except (tarfile.TarError, ValueError, EOFError, OverflowError, RecursionError) as error:
