@@ -211,16 +211,22 @@ async def test_a_child_that_is_killed_before_it_has_written_its_id_is_reaped(
 
 
 async def test_no_interpreter_is_started_after_the_end(tmp_path: Path) -> None:
-    hook, children = write(tmp_path / "hook", "print(1)"), Children(Patience())
+    hook, children, others = write(tmp_path / "hook", "print(1)"), Children(Patience()), own_children()
     await run(children, hook)
-    before = {row.pid for row in processes() if row.parent == os.getpid()}
+    before = own_children()
+    for interpreter in before - others:
+        os.kill(interpreter, signal.SIGSTOP)  # it would fork before the end
     running = asyncio.create_task(run(children, hook))
     while not children.interpreters.is_forking:  # noqa: ASYNC110
         await asyncio.sleep(0)
     await children.stop(0.0)
     with pytest.raises(HookFailed, match="hookrunner is stopping"):
         await running
-    assert {row.pid for row in processes() if row.parent == os.getpid()} < before
+    assert own_children() < before
+
+
+def own_children() -> set[int]:
+    return {row.pid for row in processes() if row.parent == os.getpid()}
 
 
 async def test_timeout_ends_the_group_of_a_fork(children: Children, tmp_path: Path) -> None:
