@@ -1,10 +1,11 @@
-"""How long a source on a network may take, and how much of it is read at once.
+"""How long a source on a network may take, how much of it is read at once, and how much is kept of it.
 
 async with fetch_deadline("channel 'stable'", "https://example.com/addons", 60.0):
     await side_by_side(paths, read_file)
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
@@ -12,6 +13,7 @@ from typing import TypeVar
 from hookrunner.errors import PackageError
 
 _T = TypeVar("_T")
+_Key = TypeVar("_Key")
 
 _AT_ONCE = 8
 """Files of one package that are read side by side."""
@@ -42,3 +44,11 @@ async def side_by_side(items: Sequence[_T], read: Callable[[_T], Awaitable[None]
                 group.create_task(read_next())
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
+
+
+def remember(known: OrderedDict[_Key, _T], key: _Key, value: _T, most: int) -> None:
+    """Keep a value as the newest; of more than `most` the oldest is dropped."""
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > most:
+        known.popitem(last=False)

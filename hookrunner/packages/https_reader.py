@@ -16,8 +16,8 @@ import asyncio
 import io
 import ssl
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import field, replace
 from functools import cache
 from typing import Any, BinaryIO, Self
@@ -30,6 +30,7 @@ from hookrunner import __version__
 from hookrunner.errors import PackageError
 from hookrunner.kube.refusals import describe_error
 from hookrunner.packages.address_book import AddressBook, is_public_address
+from hookrunner.packages.fetch_bounds import remember
 from hookrunner.packages.web_addresses import without_credentials
 from hookrunner.packages.web_proxies import WebProxies
 from kubetypes.light_dataclasses import dataclass
@@ -101,10 +102,8 @@ class HttpsReader:
         Raises PackageError with the reason Unreachable if there is no whole answer or another status, Malformed for a
         redirect or an encoding that is refused.
         """
-        try:
+        with _naming(url):
             body, etag = await self._follow(url, most)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise PackageError("Unreachable", f"{_shown(url)}: {describe_error(error, 'SSL_CERT_FILE')}") from error
         if keep:
             self._keep(url, etag, body)
         return body
@@ -120,15 +119,12 @@ class HttpsReader:
 
     async def save(self, request: WebRequest, file: BinaryIO, most: int) -> WebAnswer:
         """The same, with the body written to a file and not in the answer."""
-        try:
+        with _naming(request.url):
             async with self._reach(request) as (last, response):
                 content_type = response.headers.get("Content-Type", "").partition(";")[0].strip()
                 _require_plain(request.url, response)
                 await _write_body(response, file, most)
-                return WebAnswer(last, response.status, content_type, b"", _headers(response))
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            text = describe_error(error, "SSL_CERT_FILE")
-            raise PackageError("Unreachable", f"{_shown(request.url)}: {text}") from error
+        return WebAnswer(last, response.status, content_type, b"", _headers(response))
 
     def lead(self, request: WebRequest, location: str, verb: str = "redirects") -> WebRequest:
         """The request for a location that an answer names; `verb` is for messages. A server that is not private leads
@@ -200,9 +196,7 @@ class HttpsReader:
     def _keep(self, url: URL, etag: str, body: bytes | None) -> None:
         self._kept.pop(url, None)
         if body is not None and etag and len(body) <= _LARGEST_KEPT:
-            self._kept[url] = etag, body
-            if len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
+            remember(self._kept, url, (etag, body), _MOST_KEPT)
 
 
 def redirect_target(current: URL, location: str, public_only: bool = False, verb: str = "redirects") -> URL:
@@ -229,6 +223,15 @@ def system_trust() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
+
+
+@contextmanager
+def _naming(url: URL) -> Iterator[None]:
+    """What keeps an answer from being whole is raised as PackageError with the reason Unreachable."""
+    try:
+        yield
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise PackageError("Unreachable", f"{_shown(url)}: {describe_error(error, 'SSL_CERT_FILE')}") from error
 
 
 def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:

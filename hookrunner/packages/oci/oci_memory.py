@@ -8,14 +8,12 @@ An unchanged package then costs the question for its manifest, and is one object
 
 from collections import OrderedDict
 from dataclasses import field
-from typing import TypeVar
 from weakref import WeakValueDictionary
 
+from hookrunner.packages.fetch_bounds import remember
 from hookrunner.packages.oci.manifests import Index, Manifest
 from hookrunner.packages.package import Package
 from kubetypes.light_dataclasses import dataclass
-
-_T = TypeVar("_T")
 
 _MOST_KEPT = 256
 _LARGEST_KEPT = 256 << 10
@@ -36,19 +34,13 @@ class OciMemory:
     def keep_blob(self, digest: str, data: bytes) -> None:
         """Remember a small blob."""
         if len(data) <= _LARGEST_KEPT:
-            _keep(self.blobs, digest, data)
+            remember(self.blobs, digest, data, _MOST_KEPT)
 
     def keep_package(self, manifest: str, package: Package) -> None:
         """Remember the package that a manifest leads to."""
         self.packages[package.component, package.version, manifest] = package
-        _keep(self.digests, manifest, package.digest)
+        remember(self.digests, manifest, package.digest, _MOST_KEPT)
 
     def keep_manifest(self, digest: str, manifest: Manifest | Index) -> None:
         """Remember what a manifest says."""
-        _keep(self.manifests, digest, manifest)
-
-
-def _keep(known: OrderedDict[str, _T], key: str, value: _T) -> None:
-    known[key] = value
-    if len(known) > _MOST_KEPT:
-        known.popitem(last=False)
+        remember(self.manifests, digest, manifest, _MOST_KEPT)

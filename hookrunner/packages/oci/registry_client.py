@@ -29,6 +29,7 @@ from weakref import WeakValueDictionary
 from yarl import URL
 
 from hookrunner.errors import PackageError
+from hookrunner.packages.fetch_bounds import remember
 from hookrunner.packages.host_credentials import CredentialsSource
 from hookrunner.packages.https_reader import HttpsReader, WebAnswer, WebRequest
 from hookrunner.packages.names import LARGEST_CHANNEL
@@ -126,9 +127,7 @@ class RegistryClient:
         """Get a token in place of the one that was used, unless another request has done that meanwhile."""
         async with self._locks.setdefault(key, asyncio.Lock()):
             if self._tokens.get(key) is used:
-                self._tokens[key] = await self._log_in(answer, key[1])
-                if len(self._tokens) > _MOST_TOKENS:
-                    self._tokens.popitem(last=False)
+                remember(self._tokens, key, await self._log_in(answer, key[1]), _MOST_TOKENS)
 
     async def _log_in(self, answer: WebAnswer, repository: str) -> Token:
         """What the registry takes in place of no login, or of one that has expired."""
@@ -152,9 +151,7 @@ class RegistryClient:
     def _keep(self, url: URL, manifest: bytes) -> None:
         self._manifests.pop(url, None)
         if len(manifest) <= _LARGEST_KEPT:
-            self._manifests[url] = manifest
-            if len(self._manifests) > _MOST_KEPT:
-                self._manifests.popitem(last=False)
+            remember(self._manifests, url, manifest, _MOST_KEPT)
 
 
 @dataclass(frozen=True, slots=True)
