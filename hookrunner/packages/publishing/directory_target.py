@@ -15,6 +15,7 @@ from hookrunner.packages.directory_source import PACKAGES, DirectorySource
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_files import CHECKSUMS, CHECKSUMS_SIGNATURE, SIGNATURE_SUFFIX
 from hookrunner.packages.publishing.published_directory import PublishedDirectory
+from hookrunner.packages.publishing.source_mirror import refuse_other
 
 
 class DirectoryTarget:
@@ -63,8 +64,7 @@ class DirectoryTarget:
         if {
             name: data for name, data in present.items() if name not in (CHECKSUMS, CHECKSUMS_SIGNATURE)
         } != package.files:
-            text = f"is another package than {package} of the source; a version keeps its package: remove one of them"
-            raise BadInput(f"{path} {text}")
+            raise refuse_other(path, package)
         changed = {name: data for name, data in lists.items() if present.get(name) != data}
         for name, data in changed.items():
             self._published.write(f"{place}/{name}", data)

@@ -21,6 +21,7 @@ from hookrunner.packages.oci.rendered_artifacts import RenderedArtifact, render_
 from hookrunner.packages.oci_locations import is_repository_part
 from hookrunner.packages.package import Package
 from hookrunner.packages.package_files import CHECKSUMS, CHECKSUMS_SIGNATURE
+from hookrunner.packages.publishing.source_mirror import refuse_other
 
 
 class RegistryTarget:
@@ -74,8 +75,7 @@ class RegistryTarget:
                 raise
             raise BadInput(f"{place} cannot be used; remove it: {error}") from None
         if present.files != package.files:
-            text = f"is another package than {package} of the source; a version keeps its package: remove one of them"
-            raise BadInput(f"{place} {text}")
+            raise refuse_other(place, package)
         present_lists = {CHECKSUMS: seal.text, CHECKSUMS_SIGNATURE: seal.signature}
         if lists.items() <= present_lists.items():
             return True

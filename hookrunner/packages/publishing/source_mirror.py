@@ -12,6 +12,7 @@ already is compared and left alone: a mirror is continued by the same command.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 from hookrunner.errors import BadInput
@@ -44,6 +45,12 @@ class MirrorTarget(Protocol):
     async def has_package(self, component: str, version: str) -> bool:
         """Whether a package is there."""
         ...
+
+
+def refuse_other(place: Path | str, package: Package) -> BadInput:
+    """The error for another package that is there under the same version."""
+    text = f"is another package than {package} of the source; a version keeps its package: remove one of them"
+    return BadInput(f"{place} {text}")
 
 
 @dataclass(frozen=True, slots=True)

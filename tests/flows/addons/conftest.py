@@ -2,19 +2,17 @@
 of one of them would keep every namespace of the run's cluster from being deleted."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
-from kubesandbox.sandbox import Options, serving
 from tests.controlplane.build import find_binaries
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.control_plane import ControlPlane
 from tests.faults.proxy import Proxy
 from tests.flows.addons.causes_world import CausesWorld
 from tests.flows.addons.cluster_world import ADDONS, ClusterWorld
-from tests.flows.modules.conftest import on, on_sandbox
+from tests.flows.modules.conftest import on, on_server
 from tests.flows.modules.test_addon_sources import serve_packages
 
 
@@ -39,13 +37,5 @@ async def causes(
     launcher: tuple[str, ...], request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[CausesWorld]:
     """The causes of all states, on both servers."""
-    async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(serve_packages())
-        if request.param == "sandbox":
-            sandbox = await stack.enter_async_context(serving(Options(simulate=True)))
-            world = await stack.enter_async_context(on_sandbox(sandbox, tmp_path))
-        else:
-            cluster, namespace = (request.getfixturevalue(name) for name in ("cluster", "namespace"))
-            proxy = await stack.enter_async_context(Proxy(cluster.access, tmp_path))
-            world = await stack.enter_async_context(on(cluster, proxy, namespace, tmp_path))
+    async with serve_packages() as server, on_server(request, tmp_path) as world:
         yield CausesWorld(world, server)

@@ -7,17 +7,14 @@ Level: control plane.
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kubesandbox.sandbox import Options, serving
 from kubetypes.json_values import JSON
 from tests import launcher
-from tests.faults.proxy import Proxy
-from tests.flows.modules.conftest import on, on_sandbox
+from tests.flows.modules.conftest import on_server
 from tests.flows.modules.world import World
 from tests.instances.lives.places import MAP
 
@@ -29,14 +26,7 @@ OPEN = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fie
 @pytest.fixture(params=["sandbox", pytest.param("cluster", marks=pytest.mark.cluster)])
 async def world(launcher: tuple[str, ...], request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
     """Hookrunner with packages of `widget`, which a Generic may name, and no directory of addons."""
-    async with AsyncExitStack() as stack:
-        if request.param == "sandbox":
-            sandbox = await stack.enter_async_context(serving(Options(simulate=True)))
-            world = await stack.enter_async_context(on_sandbox(sandbox, tmp_path))
-        else:
-            cluster, namespace = (request.getfixturevalue(name) for name in ("cluster", "namespace"))
-            proxy = await stack.enter_async_context(Proxy(cluster.access, tmp_path))
-            world = await stack.enter_async_context(on(cluster, proxy, namespace, tmp_path))
+    async with on_server(request, tmp_path) as world:
         for version in ("1.0.0", "2.0.0"):
             world.write(f"srv/packages/widget/{version}/a.yaml", MAP.format(name="made", value=version))
         world.write("srv/stable", "manifests: [{version: 1.0.0}]\n")

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from kubesandbox.sandbox import Sandbox
+from kubesandbox.sandbox import Options, Sandbox, serving
 from tests.controlplane.cluster import Cluster
 from tests.faults.proxy import Proxy
 from tests.flows.modules.world import World
@@ -53,6 +53,18 @@ async def real(cluster: Cluster, namespace: str, proxy: Proxy, tmp_path: Path) -
     """On the real control plane, through the fault proxy."""
     async with on(cluster, proxy, namespace, tmp_path) as world:
         yield world
+
+
+@asynccontextmanager
+async def on_server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+    """A story on the server that a fixture's parameter names: `sandbox`, or `cluster`, the run's own."""
+    if request.param == "sandbox":
+        async with serving(Options(simulate=True)) as sandbox, on_sandbox(sandbox, tmp_path) as world:
+            yield world
+    else:
+        cluster, namespace = (request.getfixturevalue(name) for name in ("cluster", "namespace"))
+        async with Proxy(cluster.access, tmp_path) as proxy, on(cluster, proxy, namespace, tmp_path) as world:
+            yield world
 
 
 @asynccontextmanager
