@@ -279,7 +279,8 @@ class OciSource:
             blobs = {digest: Path(scratch, digest.partition(":")[2]) for digest in needed}
 
             async def save(blob: Descriptor) -> None:
-                with await asyncio.to_thread(open, blobs[blob.digest], "w+b") as file:
+                # Here, not in a thread: one that opens when this is cancelled would leave the file open.
+                with open(blobs[blob.digest], "w+b") as file:  # noqa: ASYNC230
                     await self._store.save_blob(component, blob, file)
                     digest, size = await asyncio.to_thread(_digest_of_file, file)
                 require_content(f"package {package}", blob, digest, size)
