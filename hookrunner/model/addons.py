@@ -122,6 +122,19 @@ class Requirements:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeLeftovers:
+    """What an addon leaves on Nodes when its objects are deleted, each in the words of `addon.yaml`."""
+
+    interfaces: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        kinds = {"interfaces": self.interfaces, "files": self.files, "rules": self.rules}
+        return "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
+
+
+@dataclass(frozen=True, slots=True)
 class Placeholder:
     """A text in plain and kustomize packages that a value replaces. `value` is the path to it in the addon's values,
     with points; all lines of the value but the first are indented by `indent` spaces."""
@@ -165,8 +178,9 @@ class Addon:
 
     `component` is the name of its packages; `source` is where they are, as it is written: a relative path begins at
     `directory`. `defaults` are the common fields of an instance that sets none; with `never_adopts` an instance cannot
-    set `adopt`. `post_render` are paths of executables in `directory`. `patches` is what instances may patch besides
-    the common paths (`manifests/patch_policy.py`). `stamp` is another one after a change of a file that is read once.
+    set `adopt`. `leaves_on_nodes` is what a user who replaces it by another one has to clean. `post_render` are paths
+    of executables in `directory`. `patches` is what instances may patch besides the common paths
+    (`manifests/patch_policy.py`). `stamp` is another one after a change of a file that is read once.
     """
 
     name: str
@@ -179,6 +193,7 @@ class Addon:
     source: str = "channels"
     instances: Instances = "one"
     exclusive: str = ""
+    leaves_on_nodes: NodeLeftovers = field(default_factory=NodeLeftovers)
     requires: Requirements = field(default_factory=Requirements)
     text: tuple[Placeholder, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from hookrunner.model.addons import (
     Addon,
     AddonObject,
     CommonFields,
+    NodeLeftovers,
     PatchRule,
     Placeholder,
     RequiredObject,
@@ -73,6 +74,7 @@ def to_addon(document: Mapping[str, JSON], directory: Path, root: Path) -> Addon
     fields = {
         "component": directory.name,
         "object": _object(values.pop("object")),
+        "leaves_on_nodes": NodeLeftovers(**as_fields(values.pop("leavesOnNodes"))),
         "requires": _requirements(values.pop("requires")),
         "text": tuple(_placeholders(values.pop("text"))),
         "patches": tuple(PatchRule(rule["kind"], tuple(rule["paths"]), rule["name"]) for rule in values.pop("patches")),

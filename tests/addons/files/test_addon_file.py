@@ -14,7 +14,7 @@ from hookrunner.addons.files.addon_file_rules import ADDON_SCHEMA
 from hookrunner.addons.instance_fields import TIMEOUT, WITH_DEFAULT_IN_FILE
 from hookrunner.errors import BadAddon
 from hookrunner.file_schemas import as_fields
-from hookrunner.model.addons import Addon, AddonObject, CommonFields, Placeholder, RequiredObject
+from hookrunner.model.addons import Addon, AddonObject, CommonFields, NodeLeftovers, Placeholder, RequiredObject
 from hookrunner.packages.names import CHANNEL_PATTERN, COMPONENT_PATTERN, LONGEST_NAME
 from kubetypes.json_values import JSON
 from tests.addons.conftest import MakeTree
@@ -22,7 +22,8 @@ from tests.tables import each
 
 SCHEMA: JSON = ADDON_SCHEMA.document
 KEYS = ADDON_SCHEMA.properties
-OBJECT, REQUIRES = KEYS["object"]["properties"], KEYS["requires"]["properties"]
+NESTED = {key: KEYS[key]["properties"] for key in ("object", "leavesOnNodes", "requires")}
+OBJECT = NESTED["object"]
 PAGE = (Path(__file__).parents[3] / "docs" / "addon-yaml.md").read_text()
 VALIDATOR = Draft202012Validator(SCHEMA)
 
@@ -34,6 +35,7 @@ source: https://example.com/addons
 channel: next
 instances: many
 exclusive: dns
+leavesOnNodes: {interfaces: [cni0], files: [/etc/cni/net.d/10-a.conflist], rules: [iptables chains A-*, ipsets]}
 requires:
   kubernetes: ' >=1.28 '
   kinds: [example.com/v1/Thing, v1/Pod]
@@ -82,6 +84,10 @@ def test_every_key_is_read() -> None:
     assert addon.defaults == CommonFields(
         channel="next", update_policy="notify", rollback_on_failure=True, timeout=90, adopt=True
     )
+    assert addon.leaves_on_nodes == NodeLeftovers(
+        ("cni0",), ("/etc/cni/net.d/10-a.conflist",), ("iptables chains A-*", "ipsets")
+    )
+    assert str(addon.leaves_on_nodes).endswith("conflist; rules iptables chains A-*, ipsets")
     requires = addon.requires
     assert (requires.kubernetes, requires.modules) == (">=1.28", (("cert-manager", ">=1.2"),))
     assert requires.objects == (RequiredObject("v1", "Service", "kube-system", "kube-dns"),)
@@ -136,6 +142,8 @@ KIND = "object: {kind: A}\n"
         (KIND + "timeout: ten", "timeout cannot be 'ten'; use a duration of at least 1s, such as"),
         (KIND + "timeout: 10ms", "timeout cannot be '10ms'; use a duration of at least"),
         (KIND + "source: ''", "source cannot be ''"),
+        (KIND + "leavesOnNodes: [cni0]", 'leavesOnNodes must be of type object: "array"'),
+        (KIND + "leavesOnNodes: {files: ['']}", "leavesOnNodes.files[0] cannot be ''; write a path, such as /etc/cni"),
         (KIND + "requires: {kubernetes: new}", "requires.kubernetes 'new' is no range of versions"),
         (KIND + "requires: {kinds: [Pod]}", "requires.kinds[0] cannot be 'Pod'; write group/version/Kind"),
         (KIND + "requires: {modules: ['>=1']}", "requires.modules[0] names no module"),
@@ -218,19 +226,17 @@ def test_the_pages_example_has_every_key_and_shows_the_defaults() -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     document = yaml.safe_load(example)
     assert document.keys() == KEYS.keys()
-    assert document["object"].keys() == OBJECT.keys()
-    assert document["requires"].keys() == REQUIRES.keys()
+    assert {key: document[key].keys() for key in NESTED} == {key: inner.keys() for key, inner in NESTED.items()}
     defaults = {key: rule["default"] for key, rule in SCHEMA["properties"].items() if "default" in rule}
-    shown = defaults.keys() - {"description", "requires", "text", "labels", "postRender", "patches"}
+    shown = defaults.keys() - {"description", "leavesOnNodes", "requires", "text", "labels", "postRender", "patches"}
     assert {key: document[key] for key in shown} == {key: defaults[key] for key in shown}
 
 
 def test_every_key_has_a_row_on_the_page() -> None:
     cells = re.findall(r"^\| (`[^|]+) \|", PAGE, re.MULTILINE)
-    nested = {"object": OBJECT, "requires": REQUIRES}
-    keys = [f"{key}.{inner}" for key, table in nested.items() for inner in table]
+    keys = [f"{key}.{inner}" for key, table in NESTED.items() for inner in table]
     rows = [name for cell in cells for name in re.findall(r"`([\w.]+)`", cell)]
-    assert sorted(rows) == sorted([*keys, *(key for key in KEYS if key not in nested)])
+    assert sorted(rows) == sorted([*keys, *(key for key in KEYS if key not in NESTED)])
 
 
 @each(
@@ -250,6 +256,8 @@ def test_every_key_has_a_row_on_the_page() -> None:
         {"object": {"kind": "A"}, "requires": {"objects": [{}]}},
         {"object": {"kind": "A"}, "component": "a..b"},
         {"object": {"kind": "A"}, "exclusive": "cni"},
+        {"object": {"kind": "A"}, "leavesOnNodes": {"rules": ["ipsets A-*"]}},
+        {"object": {"kind": "A"}, "leavesOnNodes": {"interfaces": [1]}},
         {"object": {"kind": "A"}, "postRender": [""]},
         {"object": {"kind": "A"}, "timeout": "1d"},
         {"object": {"kind": "A"}, "adopt": None},
