@@ -9,6 +9,7 @@ from benchmarks import scenarios
 from benchmarks.addons import many
 from benchmarks.addons.floor import floor
 from benchmarks.addons.install import install
+from benchmarks.addons.source_runs import source_runs
 from benchmarks.addons.sources import sources
 from benchmarks.cloud import cloud_nodes, cloud_services
 from benchmarks.modules import memory, modules
@@ -323,6 +324,14 @@ _SOURCES = (
     Row("the same: a registry", "asked_registry", Unit.MILLISECONDS),
 )
 
+_SOURCE_RUNS = (
+    Row("a run with an unchanged package of 20 files from a directory: CPU", "directory", Unit.MILLISECONDS),
+    Row("the same, pinned and cached, from a web server, by that", "https", Unit.TIMES, Target(limit=1.2)),
+    Row("the same from git, by that", "git", Unit.TIMES, Target(limit=1.2)),
+    Row("the same from a registry, by that", "registry", Unit.TIMES, Target(limit=1.2)),
+    Row("the same from ConfigMaps, by that", "objects", Unit.TIMES, Target(limit=1.2)),
+)
+
 ADDONS = (
     Group("install", install, _INSTALL),
     Group("many", many.many, _MANY),
@@ -330,6 +339,7 @@ ADDONS = (
     Group("status", many.status, _STATUS),
     Group("memory", many.memory, _MANY_MEMORY, rounds=1),
     Group("sources", sources, _SOURCES, rounds=1, ours=True),
+    Group("source-runs", source_runs, _SOURCE_RUNS, rounds=1, ours=True),
 )
 
 _CLOUD_MANY = (

@@ -11,10 +11,10 @@ from benchmarks import charts, hooks
 OBJECTS = 10
 """In the chart."""
 
-_ADDON = "unit"
+ADDON = "unit"
 """Releases of its instances are called as the modules: `unit-aa`."""
 
-_VERSION = "1.0.0"
+VERSION = "1.0.0"
 _HOOK = {"done.sh": hooks.writes({"configVersion": "v1", "afterHelm": 1}, "done")}
 
 
@@ -32,25 +32,25 @@ def write_modules(directory: Path, names: Sequence[str]) -> None:
 
 def write_addon(directory: Path, group: str) -> None:
     """Put `addons/` into a directory, with one addon, whose kind `Unit` is in this group."""
-    addon = directory / "addons" / _ADDON
-    package = addon / "channels" / "packages" / _ADDON / _VERSION
-    charts.write_chart(package, _ADDON, _chart(_ADDON))
+    addon = directory / "addons" / ADDON
+    package = addon / "channels" / "packages" / ADDON / VERSION
+    charts.write_chart(package, ADDON, _chart(ADDON))
     hooks.write(addon / "hooks", _HOOK)
     (addon / "openapi").mkdir()
     for path, document in {
         addon / "addon.yaml": {"object": {"kind": "Unit", "group": group}, "instances": "many"},
         addon / "values.yaml": {"global": {"color": "red"}},
         addon / "openapi/spec.yaml": {"type": "object", "properties": {"size": {"type": "integer"}}},
-        addon / "channels/stable": {"manifests": [{"version": _VERSION}]},
+        addon / "channels/stable": {"manifests": [{"version": VERSION}]},
         package / "package.yaml": {"description": "Ten objects"},
-        package / "Chart.yaml": {"apiVersion": "v2", "name": _ADDON, "version": _VERSION},
+        package / "Chart.yaml": {"apiVersion": "v2", "name": ADDON, "version": VERSION},
     }.items():
         path.write_text(yaml.safe_dump(document))
 
 
 def instance(name: str) -> str:
     """The object whose release is called so."""
-    return name.removeprefix(f"{_ADDON}-")
+    return name.removeprefix(f"{ADDON}-")
 
 
 def _chart(section: str) -> list[dict[str, Any]]:

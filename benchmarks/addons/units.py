@@ -4,10 +4,11 @@ All modules have one weight, so that none waits for another, as instances do not
 hook after its release, which tells the time: what a run had to do is done then.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from benchmarks import charts
@@ -157,12 +158,15 @@ class Instances:
         for name in self.units.names:
             await self.units.bed.cluster.post(self.path, self._object(name))
 
-    def start(self, program: Program) -> AbstractContextManager[Running]:
-        """See Contestant."""
+    def start(
+        self, program: Program, more: Mapping[str, str] = MappingProxyType({})
+    ) -> AbstractContextManager[Running]:
+        """See Contestant. `more` are variables for it."""
         variables = {
             "HOOKRUNNER_ADDONS_DIR": str(self.units.directory / "addons"),
             "ADDON_OPERATOR_NAMESPACE": self.units.namespace,
             "ADDON_OPERATOR_CONFIG_MAP": charts.CONFIG,
+            **more,
         }
         return self.units.run(program, variables)
 
