@@ -9,13 +9,18 @@ Level: sandbox.
 """
 
 import itertools
+import shutil
 from collections.abc import Sequence
 
 import pytest
 
 from tests.instances.lives.acts import CREATE, DELETE, LEAVE, SPOIL, UPGRADE, Act, finish, states, unfinished
-from tests.instances.lives.places import NEW, OLD, Wire
+from tests.instances.lives.places import NEW, OLD, PACKAGES, Wire
 from tests.instances.lives.site import LiveSite
+from tests.packages.git_place import git_place
+from tests.packages.oci.oci_places import RegistryPlace
+from tests.packages.oci.registry_server import REPOSITORY, registry_server
+from tests.packages.places import Place, with_checksums
 
 
 @pytest.mark.slow
@@ -23,14 +28,42 @@ from tests.instances.lives.site import LiveSite
     ("acts", "most"), [([CREATE, UPGRADE, SPOIL, DELETE], 22), ([CREATE, LEAVE], 12)], ids=["deleted", "left"]
 )
 async def test_instance_killed_at_any_write_reaches_its_state(site: LiveSite, acts: Sequence[Act], most: int) -> None:
-    names = [f"n{writes}" for writes in range(most)]
-    async with site.started() as process:
+    await live(site, acts, most)
+
+
+@pytest.mark.nightly
+async def test_instance_whose_package_is_in_git_killed_at_any_write_reaches_its_state(site: LiveSite) -> None:
+    async with git_place(site.directory, is_web=False) as place:
+        move_packages(site, place)
+        await live(site, [CREATE, UPGRADE, SPOIL, DELETE], 22, source=f"git::{place.url}")
+
+
+@pytest.mark.nightly
+async def test_instance_whose_package_is_in_a_registry_killed_at_any_write_reaches_its_state(site: LiveSite) -> None:
+    async with registry_server() as registry:
+        move_packages(site, RegistryPlace(registry, "archive"))
+        source = f"oci+http://{registry.url.partition('://')[2]}/{REPOSITORY}"
+        await live(site, [CREATE, UPGRADE, SPOIL, DELETE], 22, source=source)
+
+
+def move_packages(site: LiveSite, place: Place) -> None:
+    """Publish what the addon's own directory has, which then has none."""
+    shutil.rmtree(site.directory / "addons/thing/channels")
+    for version, text in PACKAGES.items():
+        place.put_package("thing", version, with_checksums({"objects.yaml": text.encode()}))
+    place.put_channel("stable", b"manifests: [{version: 1.0.0}]\n")
+
+
+async def live(site: LiveSite, acts: Sequence[Act], most: int, source: str = "") -> None:
+    """Live through all acts, each with a process that is cut off in the middle. `source` is where packages are."""
+    names, flags = [f"n{writes}" for writes in range(most)], {"addon-source": source} if source else {}
+    async with site.started(**flags) as process:
         await begin(site, process.wire, acts[0], names)
     for act, following in itertools.pairwise(acts):
-        async with site.started() as process:
+        async with site.started(**flags) as process:
             await finish(site, act, names)
             await begin(site, process.wire, following, names)
-    async with site.started() as process:
+    async with site.started(**flags) as process:
         await finish(site, acts[-1], names)
         await site.until(process.series, [])
 
