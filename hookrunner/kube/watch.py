@@ -33,14 +33,15 @@ from hookrunner.errors import (
     NotFound,
     Silent,
     Throttled,
+    UnknownKind,
 )
 from hookrunner.kube import refusals
-from hookrunner.kube.back_off import BackOff, moment
+from hookrunner.kube.back_off import BackOff, jitter, moment
 from hookrunner.kube.client import JSON_TYPE, METADATA, Client, get_list
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch_cursor import WatchCursor
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.events import RelistStarted, Report, WatchLost, WatchRestored
+from hookrunner.model.events import RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import Resource, Selection
 
 _log = log.get(__name__)
@@ -54,6 +55,9 @@ working, even without an event."""
 
 _RELIST_AFTER = 5.0
 """Seconds in which API servers apply that a CRD has changed."""
+
+_LOOK_AGAIN = 60.0
+"""Seconds between two looks for an optional kind that is not served."""
 
 _STUBBORN = 3
 """After so many failures of one kind, begin again with a list: the version itself may be the cause."""
@@ -114,6 +118,7 @@ class _Watch:
         self._retries_differently = False
         self._lists = 0
         self._lost = ""
+        self._is_unserved = False
         self._polls = False
         self._resource: Resource | None = None
         self._relist_at = math.inf
@@ -219,6 +224,7 @@ class _Watch:
         return self._cursor.has_events or (self._accepted is not None and _now() - self._accepted > _ESTABLISHED)
 
     def _begin_list(self) -> RelistStarted:
+        self._is_unserved = False
         if self._cursor.lists:
             self._metrics.kubernetes_watch_relists.inc(*self._labels)
         return RelistStarted()
@@ -239,12 +245,25 @@ class _Watch:
 
     def _fail(self, error: KubeError) -> list[Report]:
         """Draw conclusions from a failed attempt; the loss to report, if there is one."""
+        if self._lacks_optional_kind(error):
+            return self._empty_list()
         polled = self._is_polled(error)
         self._learn(error)
         if polled:
             self._note_polling(error)
             return []
         return self._new_loss(error)
+
+    def _lacks_optional_kind(self, error: KubeError | None) -> bool:
+        return self._selection.optional and isinstance(error, UnknownKind)
+
+    def _empty_list(self) -> list[Report]:
+        """Report once that there are no objects. `0` is a version that is older than all."""
+        if self._is_unserved:
+            return []
+        restored = [WatchRestored()] if self._lost else []
+        self._is_unserved, self._lost, self._cursor.version = True, "", None
+        return [RelistStarted(), Synced("0"), *restored]
 
     def _learn(self, error: KubeError) -> None:
         """Count a failure and draw conclusions for the next attempt."""
@@ -310,7 +329,9 @@ class _Watch:
     async def _pause(self, error: KubeError | None) -> None:
         """Wait before the next attempt: longer after each failure of a kind; a moment between lists and after a very
         short watch."""
-        if self._has_worked() or self._retries_differently:
+        if self._lacks_optional_kind(error):
+            await self._client.outage.turn(jitter(_LOOK_AGAIN))
+        elif self._has_worked() or self._retries_differently:
             self._back_off.reset()
             if isinstance(error, Expired) or (self._cursor.has_events and _now() - (self._accepted or 0) < _SHORT):
                 await asyncio.sleep(moment())

@@ -139,7 +139,8 @@ class Kubernetes:
     """One `kubernetes` binding (v1) or `onKubernetesEvent` (v0).
 
     `names` and `namespaces` are exact names, empty for any; `namespace_labels` is a selector string for dynamic
-    namespaces and None without; `labels` and `fields` are selector strings, empty for none.
+    namespaces and None without; `labels` and `fields` are selector strings, empty for none. Without its kind in the
+    cluster an `optional` binding has no objects, and any other is waited for.
     """
 
     name: str
@@ -149,6 +150,7 @@ class Kubernetes:
     run_on_synchronization: bool = True
     wait_for_synchronization: bool = True
     synchronize_each_object: bool = False
+    optional: bool = False
     keep_full_objects: bool = True
     jq_filter: str = ""
     names: tuple[str, ...] = ()

@@ -89,7 +89,8 @@ class Selection:
 
     `kind` may be a kind, plural or short name in any case; an empty `api_version` means the preferred version.
     `labels` and `fields` are selector strings for the API server; an empty `namespace` means all. With `metadata_only`
-    objects have `metadata` and nothing else (`PartialObjectMetadata`), unless an aggregated server cannot do so.
+    objects have `metadata` and nothing else (`PartialObjectMetadata`), unless an aggregated server cannot do so. While
+    the server does not serve an `optional` kind, there are no objects of it.
     """
 
     api_version: str
@@ -98,6 +99,7 @@ class Selection:
     labels: str = ""
     fields: str = ""
     metadata_only: bool = False
+    optional: bool = False
 
     def __str__(self) -> str:
         name = f"{self.api_version}/{self.kind}" if self.api_version else self.kind

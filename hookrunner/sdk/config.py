@@ -14,8 +14,8 @@ KEYS: Mapping[str, str] = {
     "settings": """executionMinInterval executionBurst timeout combine onFailure maxAttempts onDryRun onReviewPatches
         fork permissions resident queues""",
     "kubernetes": """name kind apiVersion executeHookOnEvent watchEvent executeHookOnSynchronization
-        waitForSynchronization synchronizeEachObject keepFullObjectsInMemory jqFilter nameSelector labelSelector
-        fieldSelector namespace allowFailure resynchronizationPeriod queue group includeSnapshotsFrom""",
+        waitForSynchronization synchronizeEachObject optional keepFullObjectsInMemory jqFilter nameSelector
+        labelSelector fieldSelector namespace allowFailure resynchronizationPeriod queue group includeSnapshotsFrom""",
     "schedule": "name crontab timezone allowFailure queue group includeSnapshotsFrom",
     "kubernetesValidating": _ADMISSION,
     "kubernetesMutating": f"{_ADMISSION} reinvocationPolicy",

@@ -320,5 +320,6 @@ def selections(binding: Kubernetes, namespaces: tuple[str, ...]) -> list[tuple[S
     parts = []
     for namespace, name in product(namespaces, binding.names or ("",)):
         fields = ",".join(filter(None, (f"metadata.name={name}" if name else "", binding.fields)))
-        parts.append((Selection(binding.api_version, binding.kind, namespace, binding.labels, fields), name))
+        kind = (binding.api_version, binding.kind)
+        parts.append((Selection(*kind, namespace, binding.labels, fields, optional=binding.optional), name))
     return parts

@@ -58,6 +58,7 @@ RARE = {
     "get secrets (of core, in default)": "records, which are read when hookrunner starts again",
     "create configmaps (of core, in default)": "values that hooks keep",
     "patch configmaps hookrunner": "values that hooks keep",
+    "watch clusters": "no cluster of the tests serves the kind of Cluster API",
 }
 """What no life is long enough to need: a verb, or with a resource, or with a name too."""
 

@@ -8,6 +8,7 @@ Level: sandbox.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -197,6 +198,15 @@ async def test_an_unknown_kind_is_awaited(api: ApiServer, watches: Watches) -> N
         assert "CustomResourceDefinition" in lost.reason
         api.put(definition("example.com", "Widget", "v1"))
         assert await until(batches, "Synced") == ["RelistStarted", "Synced", "WatchRestored"]
+
+
+async def test_an_optional_kind_that_is_not_served_has_no_objects(api: ApiServer, watches: Watches) -> None:
+    async with aclosing(watches.open(replace(WIDGETS, optional=True))) as batches:
+        assert words(await anext(batches)) == ["RelistStarted", "Synced"]
+        reading = asyncio.ensure_future(until(batches, "Synced"))
+        await asyncio.wait([reading], timeout=200)
+        api.put(definition("example.com", "Widget", "v1"))
+        assert await reading == ["RelistStarted", "Synced"]
 
 
 @pytest.mark.slow

@@ -7,13 +7,11 @@ ours replaces, is deleted after our objects are applied, so that kube-proxy is n
 """
 
 import hashlib
-import os
-import re
 
 from lib import block_yaml
 
 from hookrunner.sdk import Hook, HookFailed, ref
-from hookrunner.sdk.cluster_facts import ClusterFacts, url, watch
+from hookrunner.sdk.cluster_facts import API_SERVER, CLUSTER_CIDR, ClusterFacts, host_and_port, server_of, watch
 
 OWN = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration"}
 KUBECONFIG = {"clientConnection": {"kubeconfig": "/var/lib/kube-proxy/kubeconfig.conf"}}
@@ -35,7 +33,7 @@ hook = Hook(
         },
     ]
 )
-watch(hook, "cluster", "info", "kubeadm", "proxies", "endpoints")
+watch(hook, "cluster", *dict.fromkeys(API_SERVER + CLUSTER_CIDR))
 QUIET = {"group": "cluster", "events": [], "synchronization": False}
 hook.watch(
     "apps/v1/DaemonSet",
@@ -56,15 +54,17 @@ hook.watch(
 
 @hook.before_helm(order=10)
 @hook.group("cluster")
-def decide(snapshots, values, instance, cluster):
+def decide(snapshots, values, instance, cluster, conditions):
     facts, spec = ClusterFacts(snapshots), values.get("kubeProxy")
-    found = named_server() or facts.api_server
+    found = facts.api_server
     adopted = adopted_spec(spec, facts, found) if is_adopting(instance, snapshots["daemonsets"].results) else {}
     spec = {**spec, **adopted}
-    server = own_server(spec) or found
+    server = server_of(spec.get("apiServer")) or found
     if not server:
         raise HookFailed("no address of the API server in the cluster: set spec.apiServer.host")
-    config = block_yaml.write(configuration(spec, facts))
+    cidr = facts.cluster_cidr(spec.get("clusterCidr"))
+    cidr.report(conditions)
+    config = block_yaml.write(configuration(spec, cidr.text))
     digest = hashlib.sha256((config + server).encode()).hexdigest()
     values.set("kubeProxy.internal", {"config": config, "server": server, "configHash": digest})
     if adopted:
@@ -72,8 +72,10 @@ def decide(snapshots, values, instance, cluster):
 
 
 @hook.after_helm(order=10)
-def delete_replaced_binding(snapshots, instance, cluster):
-    """Delete kubeadm's binding of an adopted kube-proxy; ours gives the same rights."""
+def delete_replaced_binding(snapshots, values, instance, cluster, conditions):
+    """Delete kubeadm's binding of an adopted kube-proxy; ours gives the same rights. This run, too, replaces what the
+    hook has reported before."""
+    ClusterFacts(snapshots).cluster_cidr(values.get("kubeProxy").get("clusterCidr")).report(conditions)
     if snapshots["bindings"] and instance and instance.get("spec", {}).get("adopt"):
         cluster.delete(BINDING)
 
@@ -83,9 +85,9 @@ def is_adopting(instance, ours):
     return bool(instance and instance.get("spec", {}).get("adopt") and ours and not ours[0])
 
 
-def configuration(spec, facts):
+def configuration(spec, cidr):
     """The KubeProxyConfiguration: the spec's `config` merged over the addon's own."""
-    chosen = {"clusterCIDR": spec.get("clusterCidr") or facts.pod_subnet, "mode": spec.get("mode", "")}
+    chosen = {"clusterCIDR": cidr, "mode": spec.get("mode", "")}
     own = {**KUBECONFIG, **{key: value for key, value in chosen.items() if value}}
     return {**merged(own, spec.get("config") or {}), **OWN}
 
@@ -104,18 +106,6 @@ def merged(below, above):
     return result
 
 
-def own_server(spec):
-    """The URL of the API server that the spec names; empty if it names none."""
-    own = spec.get("apiServer") or {}
-    return url(own["host"], own.get("port", 6443)) if own.get("host") else ""
-
-
-def named_server():
-    """The one that hookrunner's environment names."""
-    host = os.environ.get("KUBEPROXY_KUBERNETES_SERVICE_HOST")
-    return url(host, os.environ.get("KUBEPROXY_KUBERNETES_SERVICE_PORT", 443)) if host else ""
-
-
 def adopted_spec(spec, facts, found):
     """Fields to copy into the spec from a foreign kube-proxy that is about to be adopted; none of them is set there.
     Its API server is one of them only if it is another than the one that is `found` without it."""
@@ -126,15 +116,9 @@ def adopted_spec(spec, facts, found):
         raise HookFailed(message) from None
     config.get("clientConnection", {}).pop("kubeconfig", None)
     fields = {"mode": config.pop("mode", ""), "clusterCidr": config.pop("clusterCIDR", "")}
-    fields["apiServer"] = asked_server(facts.proxy_server, found)
+    fields["apiServer"] = host_and_port(facts.proxy_server) if facts.proxy_server != found else {}
     fields["config"] = {key: value for key, value in config.items() if key not in NOT_COPIED and value != {}}
     return {key: value for key, value in fields.items() if value and not spec.get(key)}
-
-
-def asked_server(server, found):
-    """The API server of an adopted kube-proxy as `spec.apiServer`, empty if it is the one that is found."""
-    parts = re.fullmatch(r"https://\[?([0-9a-zA-Z.:-]+?)\]?(?::([0-9]+))?", server)
-    return {"host": parts[1], "port": int(parts[2] or 443)} if parts and server != found else {}
 
 
 def chosen(config):

@@ -155,6 +155,7 @@ def _kubernetes(raw: JSON, groups: _Groups) -> Kubernetes:
         # Without a queue of its own a binding has nowhere else to synchronize, so `false` means nothing.
         wait_for_synchronization=raw.get("waitForSynchronization", True) or not raw.get("queue"),
         synchronize_each_object=raw.get("synchronizeEachObject", False),
+        optional=raw.get("optional", False),
         keep_full_objects=raw.get("keepFullObjectsInMemory", True),
         jq_filter=raw.get("jqFilter", ""),
         names=_names(raw.get("nameSelector")),

@@ -1,6 +1,7 @@
 """What a hook may answer to `--config`: one table per object, and the keys that only one kind of hook has.
 
-A key that is missing here is refused. Ours alone are `schedule[].timezone`, `kubernetes[].synchronizeEachObject`,
+A key that is missing here is refused. Ours alone are `schedule[].timezone`,
+`kubernetes[].{synchronizeEachObject,optional}`,
 `settings.{timeout,combine,onFailure,maxAttempts,onDryRun,onReviewPatches,fork,permissions,resident,queues}` and
 `kubernetesMutating[].reinvocationPolicy`. What a table cannot say is checked in `rules.py`,
 `selectors.py` and, for v0, `hook_config.py`.
@@ -123,6 +124,7 @@ KUBERNETES = Table(
         "executeHookOnSynchronization": FLAG,
         "waitForSynchronization": FLAG,
         "synchronizeEachObject": FLAG,
+        "optional": FLAG,
         "keepFullObjectsInMemory": FLAG,
         "jqFilter": TEXT,
         "nameSelector": NAME_SELECTOR,

@@ -62,6 +62,10 @@ def test_a_run_for_each_object_is_for_those_that_ask_for_it() -> None:
     assert not kubernetes(queue="q").synchronize_each_object
 
 
+def test_a_kind_is_awaited_unless_it_is_optional() -> None:
+    assert [kubernetes().optional, kubernetes(optional=True).optional] == [False, True]
+
+
 def test_selectors_become_names_and_strings() -> None:
     binding = kubernetes(
         nameSelector={"matchNames": ["b", "a", "b"]},
