@@ -21,7 +21,8 @@ ADDONS = Path(__file__).parents[3] / "addons"
 GROUP = "/apis/addons.x-k8s.io/v1alpha1/namespaces/kube-system"
 MARKED = (
     *("deployments", "daemonsets", "configmaps", "services", "serviceaccounts", "secrets", "roles", "rolebindings"),
-    *("clusterroles", "clusterrolebindings", "apiservices", "poddisruptionbudgets"),
+    *("clusterroles", "clusterrolebindings", "apiservices", "poddisruptionbudgets", "ingressclasses"),
+    "validatingwebhookconfigurations",
 )
 """Kinds of objects that the shipped addons install."""
 

@@ -21,6 +21,7 @@ from tests.flows.limited_rights import check_rights, find_rights
 
 HEALTHY = {"phase": "Current", "healthy": True}
 NO_ANSWER = {"phase": "InProgress", "healthy": False}
+STAYS = "it stays unless hookrunner may list every kind in it"
 KEPT = ("--field-selector=reason=Kept", "-o=jsonpath={.items[*].message}")
 DNS_SERVICE = """\
 apiVersion: v1
@@ -34,7 +35,7 @@ spec: {selector: {k8s-app: none}, ports: [{name: dns, port: 53, protocol: UDP}]}
 class Life:
     """An addon's spec and what it is changed by; the object that has `shows` then; its versions by
     default and after the upgrade; the status that it gets here, and what the reason names. The addon fills the Secret
-    `filled` itself, once; its namespace is the addon's."""
+    `filled` itself, once. `namespace` is that of its objects."""
 
     addon: str
     plural: str
@@ -46,7 +47,13 @@ class Life:
     status: JSON
     obstacle: str = ""
     filled: str = ""
+    namespace: str = "kube-system"
     reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_namespace(self) -> bool:
+        """Does the addon make its namespace itself?"""
+        return self.namespace != "kube-system"
 
 
 LIVES = [
@@ -95,10 +102,26 @@ LIVES = [
         ("7.13.0", "7.14.0"),
         HEALTHY,
         filled="kubernetes-dashboard-csrf",
+        namespace="kubernetes-dashboard",
         reasons={
             **{f"{verb} applications": "no cluster of the tests serves the kind" for verb in ("watch", "create")},
             **{f"{verb} applications kubernetes-dashboard": "the same" for verb in ("get", "patch", "delete")},
-            "delete namespaces kubernetes-dashboard": "it stays unless hookrunner may list every kind in it",
+            "delete namespaces kubernetes-dashboard": STAYS,
+        },
+    ),
+    Life(
+        "ingress-nginx",
+        "ingressnginxes",
+        {},
+        {"replicas": 3},
+        "validatingwebhookconfiguration/ingress-nginx-admission",
+        '"failurePolicy":"Fail"',  # not at first, but since Pods are available
+        ("1.14.5", "1.15.1"),
+        HEALTHY,
+        namespace="ingress-nginx",
+        reasons={
+            "patch secrets ingress-nginx-admission": "when its certificate is replaced, 30 days before the end",
+            "delete namespaces ingress-nginx": STAYS,
         },
     ),
 ]
@@ -122,7 +145,7 @@ async def limited(
     yield there
     assert '"rights"' not in there.world.operator.get("/readyz?output=json")[1], "no right is missing"
     needed = await asyncio.to_thread(find_rights, addons_dir=str(ADDONS), addons=life.addon)
-    surveyed = "kubernetes-dashboard" if life.filled else ""
+    surveyed = life.namespace if life.has_namespace else ""
     check_rights(whole_cluster, account, needed.all, life.reasons, surveyed)
 
 
@@ -141,7 +164,7 @@ async def test_addon_lives(limited: ClusterWorld, life: Life) -> None:
 
     await there.change(path, life.change)
     await there.reaches(path, {**life.status, "version": before})
-    assert life.shows in await seen(there, life)
+    await there.until(lambda: is_shown(there, life), True, life.shows)
 
     robbed = await workloads(there, unit)
     await there.kubectl("delete", "deployments,daemonsets", "-A", "-l", f"hookrunner.io/addon={unit}", "--wait=false")
@@ -156,13 +179,13 @@ async def test_addon_lives(limited: ClusterWorld, life: Life) -> None:
     await there.reaches(path, {**life.status, "version": before})
     assert await filled_data(there, life) == key
 
-    if life.filled:
-        await there.kubectl("create", "configmap", "mine", "-n", "kubernetes-dashboard")
+    if life.has_namespace:
+        await there.kubectl("create", "configmap", "mine", "-n", life.namespace)
     await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=180s")
     assert (await there.marked(unit), await there.world.releases()) == ([], [])
-    if life.filled:  # others use its namespace
-        await there.kubectl("get", "configmap", "mine", "-n", "kubernetes-dashboard")
-        await there.until(lambda: is_kept(there, "kubernetes-dashboard"), True, "the Event Kept")
+    if life.has_namespace:  # others use it
+        await there.kubectl("get", "configmap", "mine", "-n", life.namespace)
+        await there.until(lambda: is_kept(there, life.namespace), True, "the Event Kept")
     await there.install(life.addon, path, life.spec)
     await there.reaches(path, {**life.status, "version": before})
     await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=180s")
@@ -170,7 +193,7 @@ async def test_addon_lives(limited: ClusterWorld, life: Life) -> None:
 
 async def filled_data(there: ClusterWorld, life: Life) -> Any:
     """The data of the Secret that the addon fills itself, as soon as there is any; empty without such a Secret."""
-    path = f"/api/v1/namespaces/kubernetes-dashboard/secrets/{life.filled}"
+    path = f"/api/v1/namespaces/{life.namespace}/secrets/{life.filled}"
 
     async def data() -> Any:
         return (await there.read(path)).get("data")
@@ -194,10 +217,10 @@ async def is_named(there: ClusterWorld, path: str, obstacle: str) -> bool:
     return obstacle in " ".join((await there.status(path))["errors"])
 
 
-async def seen(there: ClusterWorld, life: Life) -> str:
-    """The object that shows the change."""
-    namespace = "kubernetes-dashboard" if life.addon == "dashboard" else "kube-system"
-    return (await there.kubectl("get", life.seen_in, "-n", namespace, "-o", "jsonpath={.spec}{.data}")).strip()
+async def is_shown(there: ClusterWorld, life: Life) -> bool:
+    """Does the object show the change?"""
+    fields = "jsonpath={.spec}{.data}{.webhooks}"
+    return life.shows in await there.kubectl("get", life.seen_in, "-n", life.namespace, "-o", fields)
 
 
 async def workloads(there: ClusterWorld, unit: str) -> dict[str, Any]:

@@ -21,6 +21,8 @@ APIS = {
     "clusterrolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "apiservices": "/apis/apiregistration.k8s.io/v1",
     "poddisruptionbudgets": "/apis/policy/v1",
+    "ingressclasses": "/apis/networking.k8s.io/v1",
+    "validatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
 }
 WORKLOADS = ("Deployment", "DaemonSet")
 TAMPERED = "k8s-app"
