@@ -30,13 +30,14 @@ SCRIPTS = sorted(ADDONS.glob("*/hooks/**/*.py"))
 IMAGE = "[a-z0-9.]+/[a-z0-9./-]+"
 CAPABILITIES = {
     "coredns": {"NET_BIND_SERVICE"},
+    "flannel": {"NET_ADMIN", "NET_RAW"},
     "ingress-nginx": {"NET_BIND_SERVICE"},
     "kube-proxy": {"NET_ADMIN", "NET_RAW", "SYS_RESOURCE"},
     "nodelocaldns": {"NET_ADMIN"},
 }
 
-WRITES = {"ingress-nginx": {"create", "patch"}}
-"""What roles allow besides reading and updating: Events, leases."""
+WRITES = {"flannel": {"patch"}, "ingress-nginx": {"create", "patch"}}
+"""What roles allow besides reading and updating: Events, leases, the status of a Node."""
 NAMELESS = {"ingress-nginx": {"ingresses/status"}}
 """What roles allow to update without a name: each object's own status."""
 READ_SECRETS = {"ingress-nginx"}

@@ -179,12 +179,11 @@ class ClusterFacts:
         return next(sources, ClusterCIDR("", "NotFound"))
 
     def refuse_overlap(self, field: str, ranges: str) -> None:
-        """Raise HookFailed if these addresses of Pods, separated by commas, are none or are those of Services, too.
-        `field` is that of the spec that can change them."""
+        """Raise HookFailed if these addresses of Pods (see `networks`) are those of Services, too. `field` is that of
+        the spec that can change them."""
         subnet = line_of("serviceSubnet", self._first("kubeadm", ""), nested=True)
         address = self.service_address("default/kubernetes")
-        for text in ranges.split(","):
-            network = _network(text, field)
+        for network in networks(ranges, field).values():
             for services in filter(None, (*subnet.split(","), address)):
                 if _overlap(network, services):
                     message = f"addresses of Pods {network} overlap those of Services ({services})"
@@ -268,6 +267,20 @@ def host_and_port(server: str) -> Mapping[str, JSON]:
     return {"host": parts[1], "port": int(parts[2] or 443)} if parts else {}
 
 
+def networks(ranges: str, field: str) -> Mapping[int, IPv4Network | IPv6Network]:
+    """The network of each family, 4 or 6, in ranges that are separated by commas. Raises HookFailed, which names the
+    field of the spec, for what is no range and for two of one family."""
+    found: dict[int, IPv4Network | IPv6Network] = {}
+    for text in filter(None, ranges.split(",")):
+        try:
+            network = ip_network(text.strip(), strict=False)
+        except ValueError:
+            raise HookFailed(f"spec.{field}: {text!r} is no range of addresses such as 10.244.0.0/16") from None
+        if found.setdefault(network.version, network) is not network:
+            raise HookFailed(f"spec.{field}: {ranges} has two ranges of IPv{network.version}, leave one out")
+    return found
+
+
 def url(host: str, port: object) -> str:
     """Of a server at an address of either family, or at a name."""
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
@@ -287,13 +300,6 @@ def _around(networks: Iterable[IPv4Network | IPv6Network]) -> IPv4Network | IPv6
     while not all(network.overlaps(result) for network in others):
         result = result.supernet()
     return result
-
-
-def _network(text: str, field: str) -> IPv4Network | IPv6Network:
-    try:
-        return ip_network(text, strict=False)
-    except ValueError:
-        raise HookFailed(f"spec.{field}: {text!r} is no range of addresses such as 10.244.0.0/16") from None
 
 
 def _overlap(network: IPv4Network | IPv6Network, services: str) -> bool:

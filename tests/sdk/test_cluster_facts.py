@@ -119,6 +119,7 @@ def test_a_default_is_used_without_any_source_and_the_source_is_reported() -> No
         ("10.200.0.0/16", r"10.200.0.0/16 overlap those of Services \(10.200.0.1\)"),
         ("10.1.0.0", ""),
         ("pods", "spec.podCIDR: 'pods' is no range"),
+        ("10.1.0.0/16,10.2.0.0/16", "spec.podCIDR: .* has two ranges of IPv4"),
     ],
 )
 def test_addresses_of_pods_that_services_have_are_refused(ranges: str, message: str) -> None:

@@ -2,6 +2,7 @@
 {{- define "hookrunner.addons.shipped" -}}
 coredns: {plural: coredns}
 dashboard: {plural: dashboards}
+flannel: {plural: flannels}
 ingress-nginx: {plural: ingressnginxes}
 kube-proxy: {plural: kubeproxies}
 metrics-server: {plural: metricsservers}

@@ -124,6 +124,16 @@ LIVES = [
             "delete namespaces ingress-nginx": STAYS,
         },
     ),
+    Life(
+        "flannel",
+        "flannels",
+        {},
+        {"backend": "host-gw"},
+        "configmap/kube-flannel-cfg",
+        "host-gw",
+        ("0.28.8", "0.28.9"),
+        HEALTHY,
+    ),
 ]
 
 
