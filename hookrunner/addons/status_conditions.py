@@ -148,18 +148,24 @@ def _conditions(facts: InstanceFacts, state: AddonObstacle, errors: Sequence[str
         yield _condition("Stalled", True, state.reason, message)
     if facts.fields.patches:
         yield _patches(facts, state)
+    yield from _update(facts)
+    if facts.untested:
+        yield _condition("VersionSupported", False, "Untested", facts.untested)
+    if facts.unknown_fields:
+        yield _condition("FieldsKnown", False, "UnknownFields", unknown_fields_message(facts.unknown_fields))
+    if facts.leftovers:
+        yield _condition("NodesClean", None, "Replaced", facts.leftovers)
+    for report in facts.hook_conditions:
+        if report.type not in OWN_CONDITIONS:
+            yield {"type": report.type, "status": report.status, "reason": report.reason, "message": report.message}
+
+
+def _update(facts: InstanceFacts) -> Iterator[dict[str, str]]:
     if facts.available_version:
         text = f"version {facts.available_version} is available; set spec.version, or updatePolicy: automatic"
         yield _condition("UpdateAvailable", True, "UpdateAvailable", text)
     elif facts.unread_channel:
         yield _condition("UpdateAvailable", None, "ChannelUnreadable", facts.unread_channel)
-    if facts.untested:
-        yield _condition("VersionSupported", False, "Untested", facts.untested)
-    if facts.unknown_fields:
-        yield _condition("FieldsKnown", False, "UnknownFields", unknown_fields_message(facts.unknown_fields))
-    for report in facts.hook_conditions:
-        if report.type not in OWN_CONDITIONS:
-            yield {"type": report.type, "status": report.status, "reason": report.reason, "message": report.message}
 
 
 def _condition(kind: str, holds: bool | None, reason: str, message: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from hookrunner import log
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
-from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, UNMANAGED, Addon, Instance
+from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, REPLACES, UNMANAGED, Addon, Instance
 from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.waits import Notifier
@@ -28,7 +28,7 @@ from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 
-_ANNOTATIONS = RECONCILE, ACCEPT_DIGEST, UNMANAGED
+_ANNOTATIONS = RECONCILE, ACCEPT_DIGEST, UNMANAGED, REPLACES
 
 
 @dataclass(frozen=True, slots=True)

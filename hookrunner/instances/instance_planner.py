@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from hookrunner.addons.addon_values import AddonValues
+from hookrunner.addons.gates.gates import Admission
 from hookrunner.addons.instance_build import BuildTools, InstanceBuild, PreparedBuild
 from hookrunner.addons.status_conditions import obstacle_of
 from hookrunner.convergence.plan import Fallback, Plan, WrittenObjects
@@ -35,7 +36,7 @@ _PATIENCE, _NEXT_PATIENCE = 10.0, 60.0
 @dataclass(frozen=True, slots=True)
 class PlannerParts:
     """What plans are made with. `usual` are the options of all releases, which are in the namespace `home`.
-    `find_obstacle` asks the gates, `open_source` gives the source of the addon of a name for a cluster of this version,
+    `admit` asks the gates, `open_source` gives the source of the addon of a name for a cluster of this version,
     `mark` gives an object our finalizer, `status_of` has a unit's status as it was written last, `health` watches what
     runs write."""
 
@@ -48,7 +49,7 @@ class PlannerParts:
     fetcher: PackageFetcher
     remover: InstanceRemover
     mark: Callable[[Addon, Instance], Awaitable[None]]
-    find_obstacle: Callable[[Instance, Addon, Capabilities], Awaitable[AddonObstacle | None]]
+    admit: Callable[[Instance, Addon, Capabilities], Awaitable[Admission]]
     open_source: Callable[[str, str], PackageSource]
     status_of: Callable[[str], JSON]
     health: WrittenObjects
@@ -57,8 +58,8 @@ class PlannerParts:
 class InstancePlanner:
     """The planner of one instance (`convergence.plan.Planner`). `packages` chooses its package, and is closed when the
     unit is removed. `tried` is the generation of the spec with which the last run began, `installed` the head of its
-    release then (`has_read_head`: it was looked at), `prepared` what the last plan is about; `given_up` is the revision
-    that turned out not to work."""
+    release then (`has_read_head`: it was looked at), `admission` what the gates said, `prepared` what the last plan is
+    about; `given_up` is the revision that turned out not to work."""
 
     def __init__(self, addon: Addon, values: AddonValues, instance: Instance, parts: PlannerParts) -> None:
         self.addon = addon
@@ -67,6 +68,7 @@ class InstancePlanner:
         self.installed: Head | None = None
         self.has_read_head = False
         self.tried = 0
+        self.admission = Admission()
         self.given_up = GivenUp()
         self.packages = PackageChoice(addon, parts.fetcher, parts.open_source, parts.metrics)
         self._is_blocked = False
@@ -89,7 +91,8 @@ class InstancePlanner:
         self.installed = await parts.releases.read_head(instance.unit, parts.home)
         self.has_read_head = True
         capabilities = await parts.capabilities.get()
-        _require_open(await parts.find_obstacle(instance, addon, capabilities))
+        self.admission = await parts.admit(instance, addon, capabilities)
+        _require_open(self.admission.obstacle)
         self.prepared = prepared = await self._prepare(instance, capabilities)
         return self._plan(prepared)
 
@@ -104,7 +107,7 @@ class InstancePlanner:
         attempt is reported soon, further ones wait longer: to wait is to notice the end."""
         patience = _NEXT_PATIENCE if self._is_blocked else _PATIENCE
         self._is_blocked = True
-        options, remover = self.options(ReleaseOptions()), self._parts.remover
+        options, remover = replace(self.options(ReleaseOptions()), predecessor=None), self._parts.remover
         await remover.remove(Removed(self.addon, self._orphaned or self.instance, head), options, patience)
 
     async def _prepare(self, instance: Instance, capabilities: Capabilities) -> PreparedBuild:
@@ -150,6 +153,7 @@ class InstancePlanner:
             recreate_jobs=True,
             kept_kinds=NEVER_PRUNED,
             kept_revision=self._last_healthy,
+            predecessor=self.admission.predecessor,
         )
 
     @property

@@ -16,7 +16,8 @@ from contextlib import aclosing
 from functools import partial
 
 from hookrunner import log
-from hookrunner.addons.gates import addons_requiring, looks_at, rivals
+from hookrunner.addons.gates.gate_world import rivals
+from hookrunner.addons.gates.gates import addons_requiring, looks_at
 from hookrunner.addons.status_conditions import obstacle_of_run, unknown_fields_before, unmatched_before
 from hookrunner.background import Background
 from hookrunner.convergence.events import Notice
@@ -81,9 +82,16 @@ class LiveUnit:
         is_suspended = self.obstacle is not None and self.obstacle.phase is AddonPhase.SUSPENDED
         return is_suspended and self.planner.has_read_head and self.planner.installed is None
 
+    @property
+    def is_to_go(self) -> bool:
+        """Has its last run found that what it has installed is to be removed, though its object stays?"""
+        removes = self.obstacle is not None and self.obstacle.removes
+        return removes and self.planner.has_read_head and self.planner.installed is not None
+
     def waits_for(self, change: WakeUp) -> bool:
-        """Has a gate closed that such a change may open?"""
-        return self.obstacle is not None and change in self.obstacle.wakes_up
+        """Has a gate closed that such a change may open, or does its status tell of others?"""
+        tells = change is WakeUp.INSTANCES and bool(self.instance.replaces)
+        return tells or (self.obstacle is not None and change in self.obstacle.wakes_up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +203,14 @@ class InstanceRegistry:
                     idle.add(unit)
                     self.wake_rivals(live.addon, "Instance-Suspended")
 
+    async def follow_replacements(self) -> None:
+        """Remove what instances have installed whose place another one has taken, or that were to take the place of
+        one that stays, until cancelled. Their objects stay, and have units again afterwards."""
+        async for changed in self.changes():
+            for live in filter(None, changed.values()):
+                if live.is_to_go and live.unit not in self._ending:
+                    self._begin_task(f"replacement of {live.unit}", live, partial(self._retire, live))
+
     def wake(self, change: WakeUp, addons: Container[str], cause: str) -> None:
         """Run the instances of these addons that wait for such a change, and those of which a run may have looked
         before it."""
@@ -215,6 +231,14 @@ class InstanceRegistry:
         """Run instances to which one of this addon is preferred: there may be no such one now."""
         self.wake(WakeUp.INSTANCES, self._rivals.get(addon.name, ()), cause)
 
+    def wake_predecessors(self, successor: LiveUnit) -> None:
+        """Run the instances whose place this one, which works, may take."""
+        names = self._rivals.get(successor.addon.name, frozenset()) - {successor.addon.name}
+        for live in self.live if successor.instance.replaces else ():
+            is_installed = live.planner.installed or not live.planner.has_read_head
+            if live.addon.name in names and is_installed and live.unit not in self._ending:
+                self._tasks.request(live.state, "Successor-Ready")
+
     def wake_dependents(self, addon: Addon, cause: str) -> None:
         """Run instances that wait for a ready one of this addon."""
         self.wake(WakeUp.ADDONS, self._dependents.get(addon.name, ()), cause)
@@ -233,8 +257,12 @@ class InstanceRegistry:
     def _look_at(self, addon: Addon, instance: Instance) -> None:
         """An instance is known, or has changed. A fault that it causes must not keep others from being looked at: their
         authors are other people."""
+        before = self._live.get(instance.unit)
+        names_another = before is not None and before.instance.replaces != instance.replaces
         try:
             self._take_up(addon, instance)
+            if names_another:
+                self.wake_rivals(addon, "Instance-Changed")
         except Exception:
             _log.exception("instance is left as it is: please report this", instance=instance.unit)
 
@@ -325,6 +353,13 @@ class InstanceRegistry:
         await self._let_go(live)
         await self._units.remove(live.state)
         return live.instance.uid
+
+    async def _retire(self, live: LiveUnit) -> str:
+        """Delete what it has installed, and remove the unit; empty, since the object stays."""
+        cause = live.obstacle.message if live.obstacle else ""
+        self._notices.publish(Notice(live.unit, "Deleting", cause, bad=False))
+        await self._units.delete(live.state, cause)
+        return await self._remove(live)
 
     async def _remove(self, live: LiveUnit) -> str:
         """Remove the unit and leave what it has installed; empty, since the object stays."""

@@ -77,7 +77,7 @@ class Instances:
             self._reported,
             helm.releases.kinds,
             client,
-            partial(helm.releases.read_names, helm.namespace),
+            partial(helm.releases.read_heads, helm.namespace),
             settings.addons.namespaces,
         )
         planner_parts = self._planner_parts(settings, packages)
@@ -107,6 +107,7 @@ class Instances:
         background.keep("earlier objects of addons", EarlierObjects(self._health, releases, states, registry).take_over)
         background.keep("health of addons", reports.follow_health)
         background.keep("suspensions of instances", registry.follow_suspensions)
+        background.keep("replacements of instances", registry.follow_replacements)
         required = RequirementWatch(registry, states, self._convergence.helm.drift.watches)
         background.keep("what addons require", required.follow_units)
         background.keep("watches of objects that addons require", required.follow_facts)
@@ -168,7 +169,7 @@ class Instances:
             fetcher=PackageFetcher(cache, addons.verify, metrics),
             remover=InstanceRemover(helm.releases, client, self._convergence.events),
             mark=FinalizerSetter(client).set,
-            find_obstacle=self._gates.find_obstacle,
+            admit=self._gates.admit,
             open_source=self._opener.open,
             status_of=self._writer.status_of,
             health=self._health,

@@ -21,6 +21,7 @@ it. A user may take the finalizer away while no process runs. Then only the rele
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from hookrunner import log
 from hookrunner.controllers.event_recorder import EventSource, ObjectEvent
@@ -32,7 +33,7 @@ from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addons import ADDON_LABEL, FINALIZER, ORPHAN, UNMANAGED, Addon, Instance, reference_of
-from hookrunner.model.releases import NEVER_PRUNED, Head, KeptObject, ObjectMarks, ReleaseOptions
+from hookrunner.model.releases import NEVER_PRUNED, Head, KeptObject, ObjectMarks, Predecessor, ReleaseOptions
 from hookrunner.model.status import some
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
@@ -130,6 +131,7 @@ class InstanceRemover:
 
     async def _remove(self, removed: Removed, options: ReleaseOptions, patience: float) -> tuple[KeptObject, ...]:
         instance, head = removed.instance, removed.head
+        options = replace(options, predecessor=await find_predecessor(self.releases, head))
         reason = reason_to_leave(instance)
         if not reason and await self._has_lost_owner(head, options.marks):
             reason = "it was deleted with the policy Orphan"
@@ -153,6 +155,13 @@ class InstanceRemover:
             return
         with suppress(NotFound):
             await _patch(self.client, addon, instance, lambda _: {"annotations": {UNMANAGED: "true"}})
+
+
+async def find_predecessor(releases: Releases, head: Head) -> Predecessor | None:
+    """The release whose place this one was to take, if it still exists: what was taken over from it goes back to it.
+    Raises ReleaseFailed, KubeError."""
+    before = await releases.read_head(head.predecessor, head.namespace) if head.predecessor else None
+    return Predecessor(before.name, head.succession) if before else None
 
 
 def reason_to_leave(instance: Instance) -> str:
@@ -197,7 +206,8 @@ class VanishedInstances:
             return
         _log.info("purging the release of an instance that is gone", release=head.name)
         marks = ObjectMarks({ADDON_LABEL: head.name})
-        options = ReleaseOptions(marks=marks, respect_ignore=True, kept_kinds=NEVER_PRUNED)
+        predecessor = await find_predecessor(self.releases, head)
+        options = ReleaseOptions(marks=marks, respect_ignore=True, kept_kinds=NEVER_PRUNED, predecessor=predecessor)
         kept = await self.releases.removal.tear_down(head.name, head.namespace, options)
         stays = f"; what stays: {some([*map(str, kept)])}" if kept else ""
         message = f"the instance {head.name} is gone: removed{stays}"

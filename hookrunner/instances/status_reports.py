@@ -15,6 +15,7 @@ from typing import Protocol
 
 from hookrunner import log
 from hookrunner.addons.instance_build import PreparedBuild
+from hookrunner.addons.status_conditions import state_of
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
@@ -94,6 +95,8 @@ class StatusReports:
         facts = self.rollouts.judge(live, facts)
         if self.reported.take_in(instance, facts):
             self.registry.wake_dependents(live.addon, "Addon-Ready")
+        if state_of(facts).phase is AddonPhase.CURRENT:
+            self.registry.wake_predecessors(live)
         self.writer.report(live.addon, instance, facts)
 
 
@@ -112,6 +115,7 @@ def facts_of(live: LiveUnit, status: JSON, now: float) -> InstanceFacts:
         unmatched_patches=release.unmatched,
         untested=prepared.untested if prepared else "",
         unknown_fields=release.unknown_fields,
+        leftovers=live.planner.admission.leftovers,
         hook_conditions=live.subject.reports.conditions,
     )
 

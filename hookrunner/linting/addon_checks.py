@@ -12,7 +12,7 @@ from hookrunner.addons.addon_crd import read_definitions, read_object_schema, re
 from hookrunner.addons.build_request import BuildRequest, BuildTerms
 from hookrunner.addons.files.addon_file import ADDON_FILE
 from hookrunner.addons.files.definition_rules import broken_rules, unchecked_rules
-from hookrunner.addons.gates import cyclic_addons
+from hookrunner.addons.gates.gates import cyclic_addons
 from hookrunner.addons.instance_build import ChosenPackage, PreparedBuild
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.version_resolver import ResolvedVersion

@@ -36,7 +36,13 @@ Progress = Literal["reconciling", "stalled", ""]
 
 REASONS: dict[AddonPhase, dict[str, Progress]] = {
     AddonPhase.PENDING: {"Waiting": "reconciling"},
-    AddonPhase.CONFLICT: {"Duplicate": "stalled", "Exclusive": "stalled", "Namespace": "stalled", "Owned": "stalled"},
+    AddonPhase.CONFLICT: {
+        "Duplicate": "stalled",
+        "Exclusive": "stalled",
+        "Replaced": "stalled",
+        "Namespace": "stalled",
+        "Owned": "stalled",
+    },
     AddonPhase.VERSION_MISMATCH: {
         "NoChannel": "stalled",
         "NoVersion": "stalled",
@@ -88,12 +94,14 @@ class WakeUp(StrEnum):
 @dataclass(frozen=True, slots=True)
 class AddonObstacle:
     """Why an instance's desired state is not reached, as the status says it. `wakes_up` are the changes after which it
-    is worth trying again; of others only a change of the instance, or the back-off of a reconciling state."""
+    is worth trying again; of others only a change of the instance, or the back-off of a reconciling state. `removes`:
+    what the instance has installed is removed."""
 
     phase: AddonPhase
     reason: str
     message: str
     wakes_up: frozenset[WakeUp] = frozenset()
+    removes: bool = False
 
     @property
     def progress(self) -> Progress:
@@ -128,6 +136,7 @@ OWN_CONDITIONS = frozenset(
         "UpdateAvailable",
         "VersionSupported",
         "FieldsKnown",
+        "NodesClean",
     )
 )
 """Types of conditions that hooks cannot report."""
@@ -182,7 +191,7 @@ class InstanceFacts:
     version is not installed although no obstacle is left: it failed. `unread_channel` says why the channel that it
     follows cannot be read. `unmatched_patches` are patches that fit nothing and are only reported. `untested` says why
     the version counts as untested on this cluster. `unknown_fields` are what the API server ignores of objects, each
-    with its object.
+    with its object. `leftovers` is what Nodes may have of the instance whose place this one has taken.
     """
 
     generation: int
@@ -198,6 +207,7 @@ class InstanceFacts:
     unmatched_patches: Sequence[str] = ()
     untested: str = ""
     unknown_fields: Sequence[str] = ()
+    leftovers: str = ""
     hook_conditions: Sequence[HookCondition] = ()
 
     @property

@@ -39,6 +39,8 @@ ACCEPT_DIGEST = "hookrunner.io/accept-digest"
 """Annotation of an instance: the digest of a package that may replace another one of the same version."""
 UNMANAGED = "hookrunner.io/unmanaged"
 """Annotation of an instance: with `true` it is no unit and gets no status, and what it has installed outlives it."""
+REPLACES = "hookrunner.io/replaces"
+"""Annotation of an instance: `ADDON/NAME` of the one of its `exclusive` word whose place it takes."""
 
 ORPHAN = "orphan"
 """The finalizer by which the garbage collector leaves the dependents of an object
@@ -300,6 +302,11 @@ class Instance:
     def asked(self) -> JSON:
         """Everything by which a user may ask for another attempt to reach the same objects."""
         return [self.document.get("spec"), self.annotations.get(RECONCILE)]
+
+    @property
+    def replaces(self) -> str:
+        """The text of the annotation that names the instance whose place it takes, empty without one."""
+        return self.annotations.get(REPLACES) or ""
 
     @property
     def finalizers(self) -> tuple[str, ...]:

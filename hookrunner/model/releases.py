@@ -129,6 +129,15 @@ them."""
 
 
 @dataclass(frozen=True, slots=True)
+class Predecessor:
+    """The release of an addon in whose place another one is installed: its name, and how many such successions there
+    have been with this one."""
+
+    name: str
+    succession: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReleaseOptions:
     """How a release is rolled out. `timeout` (seconds) bounds each Helm hook and the waiting for readiness.
 
@@ -143,7 +152,7 @@ class ReleaseOptions:
     created. `kept_kinds` (API group, kind) are never pruned. `kept_revision` (0: none) is never dropped from the
     history. `delete_adopted`: an object that was adopted is deleted like others; otherwise it stays.
     `unpatched` are the objects that patches have changed, without the patches, by API group, kind, namespace (empty for
-    kinds without) and name.
+    kinds without) and name. `predecessor` is the release whose objects this one takes over; its records name it.
     """
 
     adopt: bool = False
@@ -161,6 +170,7 @@ class ReleaseOptions:
     kept_revision: int = 0
     delete_adopted: bool = False
     unpatched: Mapping[tuple[str, ...], JSON] = field(default_factory=dict)
+    predecessor: Predecessor | None = None
 
     @property
     def of_addon(self) -> bool:
@@ -198,7 +208,8 @@ class Head:
     """The latest revision of a release, by its record's labels. `digest` is that of its chart and values, empty if
     another client wrote the record. `owned` says that we, or addon-operator, made it. `note` is `rolled-back` after a
     failed upgrade, `pinned` after `hookrunner module rollback`, else empty. `addon` and `version` are those of an
-    addon's release, empty for a module's."""
+    addon's release, empty for a module's. `predecessor` is the release beside which it was installed to take its place,
+    empty for none, and `succession` counts such installations one after another."""
 
     name: str
     namespace: str
@@ -210,6 +221,13 @@ class Head:
     note: str = ""
     addon: str = ""
     version: str = ""
+    predecessor: str = ""
+    succession: int = 0
+
+    @property
+    def is_leaving(self) -> bool:
+        """Has its removal begun?"""
+        return self.status == "uninstalling"
 
 
 @dataclass(frozen=True, slots=True)

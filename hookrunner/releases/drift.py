@@ -45,7 +45,15 @@ from hookrunner.releases.manifest_objects import (
 )
 from hookrunner.releases.object_watches import ObjectWatches, PresentObjects
 from hookrunner.releases.objects.apply_refusals import without_faults
-from hookrunner.releases.objects.object_marks import IGNORE, as_adopted, is_adopted, with_marks
+from hookrunner.releases.objects.object_marks import (
+    as_adopted,
+    as_taken,
+    is_adopted,
+    is_ignored,
+    is_lent,
+    origin_of,
+    with_marks,
+)
 from hookrunner.releases.objects.tolerant_writes import find_faults
 from hookrunner.values import pointers
 from kubetypes.json_values import JSON
@@ -81,6 +89,8 @@ class TrackedRelease:
     def sent(self, tracked_id: ObjectId, metadata: JSON) -> JSON:
         """The object as it was written on the live one with this metadata."""
         marked = with_marks(self.objects[tracked_id], self.options.marks)
+        if origin := origin_of(metadata):
+            return as_taken(marked, metadata, origin, self.identity, self.options.marks)
         is_ours = not is_adopted(metadata, self.identity)
         return marked if is_ours else as_adopted(marked, self.identity, self.options.marks)
 
@@ -329,7 +339,7 @@ class Drift:
             metadata = live["metadata"] if live else await writes.read_metadata(self._client, ref)
         except (NotFound, UnknownKind):
             return None
-        if release.options.respect_ignore and IGNORE in (metadata.get("annotations") or {}):
+        if is_ignored(metadata, release.options) or is_lent(metadata, release.identity, release.options):
             return ()
         labelled = MANAGED_BY.items() <= (metadata.get("labels") or {}).items()
         if not release.changes_matter:

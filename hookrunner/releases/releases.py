@@ -15,7 +15,7 @@ overtaken; another `helm` would do the same to it.)
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from hookrunner.errors import KubeError, ReleaseFailed
@@ -108,9 +108,10 @@ class Releases:
         """The latest revision of one release, from memory if the records were listed before."""
         return (await self._store.get_for_reading(name, namespace)).head
 
-    async def read_names(self, namespace: str) -> Collection[str]:
-        """The names of all releases there, from memory if the records were listed before."""
-        return await self._store.read_names(namespace)
+    async def read_heads(self, namespace: str) -> Mapping[str, Head]:
+        """The latest revision of each release there with records of either kind, by name, from memory if the records
+        were listed before."""
+        return await self._store.read_heads(namespace)
 
     async def read_history(self, name: str, namespace: str) -> tuple[Head, ...]:
         """All revisions of one release, the latest last, from memory if the records were listed before."""

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import field, replace
+from typing import Any
 
 from hookrunner import log
 from hookrunner.errors import ObjectsDeleted, ReleaseFailed
@@ -131,8 +132,17 @@ def checksum(manifest: str) -> str:
 
 def _labels(previous: PreviousRevisions, desired: DesiredRelease, number: int, manifest: str) -> dict[str, str]:
     head = Head(desired.name, desired.namespace, number, "", desired.digest, True, desired.options.unmanaged)
-    head = replace(head, addon=desired.addon, version=desired.version)
+    head = replace(head, addon=desired.addon, version=desired.version, **_succession(previous, desired))
     return _user_labels(previous) | release_labels(head, checksum(manifest))
+
+
+def _succession(previous: PreviousRevisions, desired: DesiredRelease) -> dict[str, Any]:
+    """Whose place the release takes, or has taken: decided by its first revision."""
+    if previous.history:
+        head = previous.history[-1].head
+        return {"predecessor": head.predecessor, "succession": head.succession}
+    predecessor = desired.options.predecessor
+    return {"predecessor": predecessor.name, "succession": predecessor.succession} if predecessor else {}
 
 
 def _user_labels(previous: PreviousRevisions) -> dict[str, str]:

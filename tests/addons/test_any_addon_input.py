@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 
 from hookrunner.addons.files.addon_file import parse_document, to_addon
 from hookrunner.addons.files.addon_file_rules import ADDON_SCHEMA
-from hookrunner.addons.gates import GateWorld, closed_gate
+from hookrunner.addons.gates.gate_world import GateWorld
+from hookrunner.addons.gates.gates import closed_gate
 from hookrunner.addons.instance_fields import SHAPES, read_instance
 from hookrunner.errors import BadAddon
 from kubetypes.json_values import JSON

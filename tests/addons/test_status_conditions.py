@@ -345,7 +345,7 @@ def test_fields_that_the_server_ignores_are_a_condition_that_a_restart_keeps() -
 
 def test_hooks_cannot_report_a_condition_of_ours() -> None:
     """Each flag, text and list of the facts is set once, so that a new condition is among them."""
-    texts = {name: "x" for name in ("available_version", "unread_channel", "untested", "rolled_back")}
+    texts = {name: "x" for name in ("available_version", "unread_channel", "untested", "rolled_back", "leftovers")}
     facts: list[dict[str, Any]] = [{name: text} for name, text in texts.items()]
     facts += [{"unknown_fields": ("a: .b",)}, {"timed_out": True}]
     facts += [{"fields": CommonFields(patches=({"target": {}},))}, {"obstacle": obstacle_of(ReleaseFailed("x"))}]

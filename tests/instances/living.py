@@ -7,12 +7,13 @@ a cluster in memory, and a release is a step that takes as long as a test says.
 """
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import orjson
 
+from hookrunner.addons.gates.gates import Admission
 from hookrunner.convergence.plan import Plan
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
 from hookrunner.instances.instance_informer import InstanceCache, InstanceCaches
@@ -48,6 +49,11 @@ def addon(name: str, **keys: Any) -> Addon:
     return to_addon(name, name.upper(), **keys)
 
 
+def head_of(unit: str) -> Head:
+    """The revision of an instance that is installed."""
+    return Head(unit, "home", 1, "deployed", owned=True, version="1.0.0")
+
+
 @dataclass
 class Packages:
     """`asked` counts how often the source will be asked again."""
@@ -78,18 +84,26 @@ class GatedPlanner(FakePlanner):
     has_read_head: bool = True
     given_up: Any = field(default_factory=GivenUp)
     installed: Head | None = None
+    admission: Admission = field(default_factory=Admission)
+    heads: dict[str, Head] = field(default_factory=dict)
 
     def update(self, instance: Instance) -> None:
         self.instance = instance
 
     async def plan(self, state: UnitState) -> Plan:
         self.tries, self.tried = self.tries + 1, self.instance.generation
-        obstacle = await self.gates.find_obstacle(self.instance, self.addon, await self.served.get())
-        if obstacle:
+        unit = self.instance.unit
+        heads = await self.gates.read_releases()
+        self.installed = heads.get(unit)
+        self.admission = await self.gates.admit(self.instance, self.addon, await self.served.get())
+        if obstacle := self.admission.obstacle:
             error = RunPostponed if obstacle.progress == "reconciling" else RunBlocked
             raise error(obstacle.message, obstacle)
         self.specs.append(self.instance.own)
-        self.installed = Head(self.instance.unit, "home", 1, "deployed", owned=True, version="1.0.0")
+        before, new = self.admission.predecessor, head_of(unit)
+        if before:
+            new = replace(new, predecessor=before.name, succession=before.succession)
+        self.installed = self.heads[unit] = self.installed or new
         return self.present(state)
 
 
@@ -171,6 +185,7 @@ class Living:
         self.objects = Objects()
         self.ended: list[str] = []
         self.faulty: set[str] = set()
+        self.heads: dict[str, Head] = {}
         client: Any = self.server
         self.gates = InstanceGates(
             self.caches, site.states, self.reported, client, client, self._read_releases, namespaces
@@ -192,6 +207,7 @@ class Living:
         keep("suspensions", self.registry.follow_suspensions)
         watches = ObjectWatches(opener, self.site.background)
         required = RequirementWatch(self.registry, self.site.states, watches)
+        keep("replacements", self.registry.follow_replacements)
         keep("reports", self.reports.follow)
         keep("health", self.reports.follow_health)
         keep("statuses", self._writer.post)
@@ -254,13 +270,14 @@ class Living:
         self.reported.forget(unit)
         self.gates.forget(unit)
 
-    async def _read_releases(self) -> set[str]:
-        return self.site.releases.installed
+    async def _read_releases(self) -> dict[str, Head]:
+        return {unit: self.heads.get(unit) or head_of(unit) for unit in self.site.releases.installed}
 
     def _make(self, cache: InstanceCache, instance: Instance) -> Any:
         if instance.name in self.faulty:
             raise RuntimeError("a fault of hookrunner")
-        return GatedPlanner(addon=cache.addon, instance=instance, gates=self.gates, served=self.site.served)
+        parts: Any = {"gates": self.gates, "served": self.site.served, "heads": self.heads}
+        return GatedPlanner(addon=cache.addon, instance=instance, **parts)
 
 
 class _Opener:

@@ -7,7 +7,8 @@ from typing import Any
 
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_request import BuildTerms
-from hookrunner.addons.gates import GateWorld, closed_gate
+from hookrunner.addons.gates.gate_world import GateWorld
+from hookrunner.addons.gates.gates import Admission, admission_of
 from hookrunner.addons.instance_build import BuildTools
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer
@@ -19,7 +20,6 @@ from hookrunner.instances.instance_registry import LiveUnit, unit_of
 from hookrunner.instances.removal import InstanceRemover
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import Addon, Instance, PatchRule, Placeholder
 from hookrunner.model.releases import Capabilities, Head, KeptObject, ReleaseOptions
 from hookrunner.model.unit_state import UnitState
@@ -135,8 +135,8 @@ class World:
         async def mark(_addon: Addon, _instance: Instance) -> None:
             self.marked += 1
 
-        async def find_obstacle(seen: Instance, addon: Addon, _served: Capabilities) -> AddonObstacle | None:
-            return closed_gate(seen, addon, self.gates)
+        async def admit(seen: Instance, addon: Addon, _served: Capabilities) -> Admission:
+            return admission_of(seen, addon, self.gates)
 
         builder = ObjectBuilder(Renderer(), ProgramRunner(Children(Patience()), self.directory), own_environment())
         return PlannerParts(
@@ -149,7 +149,7 @@ class World:
             fetcher=PackageFetcher(PackageCache(self.directory / "cache", 1), "digest", self.metrics),
             remover=InstanceRemover(self.records, self.client, EventRecorder(self.events.client).source("x")),
             mark=mark,
-            find_obstacle=find_obstacle,
+            admit=admit,
             open_source=lambda _addon, _kubernetes: DirectorySource(self.directory),
             status_of=lambda _unit: self.status,
             health=Written(),

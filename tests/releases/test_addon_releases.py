@@ -171,10 +171,10 @@ async def test_names_of_releases_cost_no_request(client: Client, world: World) -
     releases = started(client)
     await releases.reconcile(addon("d1", A))
     world.sandbox.faults.requests.clear()
-    assert {*await releases.read_names("default")} == {"demo"}
+    assert {*await releases.read_heads("default")} == {"demo"}
     assert not world.sandbox.faults.requests
     await releases.removal.tear_down("demo", "default", OPTIONS)
-    assert {*await releases.read_names("default")} == set()
+    assert {*await releases.read_heads("default")} == set()
 
 
 async def test_version_with_the_same_objects_is_noted(client: Client, world: World) -> None:

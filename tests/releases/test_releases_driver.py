@@ -40,7 +40,7 @@ async def test_our_release_with_records_of_another_driver_is_neither_read_nor_wr
     with pytest.raises(ReleaseFailed, match=refused):
         await releases.reconcile(wanted("d3", A))
     assert (world.writes(), await elsewhere(client)) == ([], before)
-    assert await releases.read_names("default") == {"demo"}
+    assert (await releases.read_heads("default")).keys() == {"demo"}
 
 
 async def test_release_is_taken_up_where_it_was_when_its_records_were_moved(

@@ -20,7 +20,7 @@ from pathlib import Path
 from hookrunner.addons.addon_crd import PROTECTED
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.files.definition_schemas import columns, status_schema
-from hookrunner.addons.gates import is_allowed_namespace
+from hookrunner.addons.gates.gate_world import is_allowed_namespace
 from hookrunner.addons.offer.addon_offer import OfferedAddon
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase
 from hookrunner.model.addons import GENERIC_OBJECT, Addon, AddonObject, Instance, Scope

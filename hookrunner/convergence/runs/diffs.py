@@ -20,7 +20,7 @@ from hookrunner.model.releases import ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import MANAGER, ObjectId, ReleaseId, must_stay, object_id, owned
 from hookrunner.releases.objects import apply_refusals, tolerant_writes
-from hookrunner.releases.objects.object_marks import is_ignored, with_marks
+from hookrunner.releases.objects.object_marks import is_ignored, is_lent, with_marks
 from hookrunner.releases.objects.object_writer import ObjectWrite
 from hookrunner.releases.objects.tolerant_writes import accept_unpatched
 from kubetypes.json_values import JSON
@@ -77,7 +77,8 @@ class Diffs:
     async def _compare(self, id: ObjectId, obj: JSON, last: JSON, release: _DiffedRelease) -> str:
         async with self._turn:
             live = await self._read_live(id)
-            if live and is_ignored(live["metadata"], release.options):
+            metadata, options = live["metadata"] if live else {}, release.options
+            if is_ignored(metadata, options) or is_lent(metadata, release.identity, options):
                 return ""
             created = live is not None and last is not None and _was_created(live)
             target = None if obj is None else await self._dry_run(id, obj, last if created else None, release)

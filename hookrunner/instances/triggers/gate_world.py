@@ -1,7 +1,7 @@
 """What the gates of an instance look at, gathered at one moment: other instances, modules, the cluster.
 
     gates = InstanceGates(caches, states, …)
-    obstacle = await gates.find_obstacle(instance, addon, capabilities)   # None: all gates are open
+    admission = await gates.admit(instance, addon, capabilities)
     gates.forget(unit)                                      # its unit has ended
 
 Only what an addon's gates look at is gathered, since each run begins with this. An object that is required counts as
@@ -13,11 +13,12 @@ that a run has passed them. Otherwise an instance that is suspended meanwhile wo
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime
 
-from hookrunner.addons.gates import GateWorld, RequiredModule, closed_gate, cyclic_addons, looks_at, rivals
+from hookrunner.addons.gates.gate_world import GateWorld, RequiredModule, rivals
+from hookrunner.addons.gates.gates import Admission, admission_of, cyclic_addons, looks_at
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.instances.instance_informer import InstanceCache
@@ -27,7 +28,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase
 from hookrunner.model.addons import Addon, Instance, RequiredObject
-from hookrunner.model.releases import Capabilities
+from hookrunner.model.releases import Capabilities, Head
 from hookrunner.model.unit_state import ModuleState
 from hookrunner.releases.health.object_health import health_of
 from hookrunner.releases.manifest_objects import KindResolver
@@ -40,26 +41,27 @@ MISSING = "it does not exist"
 @dataclass(frozen=True, slots=True)
 class InstanceGates:
     """The gates of all instances, and where they look. `caches` are the instances of each offered addon, by its name,
-    and `reported` their states; `read_releases` reads which units have a release; `namespaces` are those in which
-    instances are reconciled, all if empty."""
+    and `reported` their states; `read_releases` reads the latest revision of each release, by unit; `namespaces` are
+    those in which instances are reconciled, all if empty."""
 
     caches: Mapping[str, InstanceCache]
     states: UnitStates
     reported: ReportedInstances
     kinds: KindResolver
     client: Client
-    read_releases: Callable[[], Awaitable[Collection[str]]]
+    read_releases: Callable[[], Awaitable[Mapping[str, Head]]]
     namespaces: tuple[str, ...]
     _passed: set[str] = field(default_factory=set)
 
-    async def find_obstacle(self, instance: Instance, addon: Addon, capabilities: Capabilities) -> AddonObstacle | None:
-        """The first closed gate of an instance whose run begins; None if all are open. Raises KubeError."""
+    async def admit(self, instance: Instance, addon: Addon, capabilities: Capabilities) -> Admission:
+        """What the gates say of an instance whose run begins. Raises KubeError."""
         if addon.name not in self.caches:  # it has left the offer since the run was requested
-            return AddonObstacle(AddonPhase.PENDING, "Waiting", f"waiting for the addon {addon.name}, which has left")
+            text = f"waiting for the addon {addon.name}, which has left"
+            return Admission(AddonObstacle(AddonPhase.PENDING, "Waiting", text))
         world = await look_around(self, addon, capabilities)
-        obstacle = closed_gate(instance, addon, replace(world, installed=self._passed.union(world.installed)))
-        (self._passed.discard if obstacle else self._passed.add)(instance.unit)
-        return obstacle
+        admission = admission_of(instance, addon, replace(world, installed=self._passed.union(world.installed)))
+        (self._passed.discard if admission.obstacle else self._passed.add)(instance.unit)
+        return admission
 
     def forget(self, unit: str) -> None:
         """The unit has ended: nothing of it is under way."""
@@ -72,14 +74,16 @@ async def look_around(gates: InstanceGates, addon: Addon, served: Capabilities) 
     seen = {name: gates.caches[name] for name in looks_at(addon, addons)}
     required = addon.requires.objects
     problems = await asyncio.gather(*(_problem_of(gates, wanted) for wanted in required))
-    installed = await gates.read_releases() if rivals(addon, addons) else ()
+    heads = await gates.read_releases() if rivals(addon, addons) else {}
     candidates = [instance for name in rivals(addon, addons) for instance in seen[name]]
     wanted_modules = (gates.states.find_module(name) for name, _ in addon.requires.modules)
     return GateWorld(
         kubernetes=served.kube_version,
         namespaces=gates.namespaces,
         instances=candidates,
-        installed=installed,
+        installed=heads.keys(),
+        heads=heads,
+        current={each.unit for each in candidates if _is_current(gates, each)},
         addons=addons,
         ready_addons={name for name, cache in seen.items() if any(_is_ready(gates, each) for each in cache)},
         kinds=frozenset(served.api_versions),
@@ -106,6 +110,15 @@ def _is_ready(gates: InstanceGates, instance: Instance) -> bool:
     known = gates.reported.find(instance.unit)
     works = known.state.is_current if known else instance.status.get("healthy") is True
     return works and not instance.is_deleting
+
+
+def _is_current(gates: InstanceGates, instance: Instance) -> bool:
+    """Has this process found that its present spec is installed and works? Nothing is removed because of a status,
+    which others may write."""
+    known = gates.reported.find(instance.unit)
+    if known is None or known.facts is None or known.instance.uid != instance.uid:
+        return False
+    return known.state.is_current and known.facts.generation == instance.generation
 
 
 async def _problem_of(gates: InstanceGates, wanted: RequiredObject) -> str:

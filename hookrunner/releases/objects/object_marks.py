@@ -25,6 +25,10 @@ ADOPTED = "hookrunner.io/adopted"
 """On a live object, with a release of an addon as value: this release has adopted it. It is written with each apply,
 since an apply removes what it does not name. It counts for this release alone."""
 
+TAKEN_FROM = "hookrunner.io/taken-from"
+"""On a live object, with a release of an addon as value: the release that it belongs to was installed to take the place
+of that one, and has the object from it. That one leaves it alone, and gets it back if it is the one that stays."""
+
 
 def with_marks(obj: JSON, marks: ObjectMarks) -> JSON:
     """The object as it is sent, with the marks; the namespace is filled in already. An owner has a namespace or none:
@@ -66,7 +70,7 @@ def as_created(obj: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
 
 def is_adopted(metadata: JSON, identity: ReleaseId) -> bool:
     """Has this release of an addon adopted the live object?"""
-    return bool((metadata.get("annotations") or {}).get(ADOPTED) == str(identity))
+    return _annotation(metadata, ADOPTED) == str(identity)
 
 
 def comes_from_outside(metadata: JSON, identity: ReleaseId) -> bool:
@@ -85,6 +89,50 @@ def as_adopted(obj: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
     metadata = {key: value for key, value in obj["metadata"].items() if key != "ownerReferences"}
     metadata |= {"annotations": annotations} | ({"ownerReferences": owners} if owners else {})
     return obj | {"metadata": metadata}
+
+
+def taken_from(metadata: JSON, identity: ReleaseId, options: ReleaseOptions) -> ReleaseId | None:
+    """The release from which this one takes over a live object, or has taken it; None if it does not take its place."""
+    predecessor = ReleaseId(options.predecessor.name, identity.namespace) if options.predecessor else None
+    if predecessor is None or owner_of(metadata) == predecessor:
+        return predecessor
+    is_taken = owner_of(metadata) == identity and origin_of(metadata) == str(predecessor)
+    return predecessor if is_taken else None
+
+
+def is_lent(metadata: JSON, identity: ReleaseId, options: ReleaseOptions) -> bool:
+    """Has a release that takes the place of this one taken over the live object, and may this one not take it back?"""
+    is_anothers = owner_of(metadata) not in (None, identity) and origin_of(metadata) == str(identity)
+    return is_anothers and not taken_from(metadata, identity, options)
+
+
+def origin_of(metadata: JSON) -> str:
+    """The release from which a live object was taken over, empty for none."""
+    return _annotation(metadata, TAKEN_FROM)
+
+
+def as_taken(obj: JSON, metadata: JSON, origin: str, identity: ReleaseId, marks: ObjectMarks) -> JSON:
+    """The object as it is sent if it was taken over from the release `origin`, or is now, and may go back to it:
+    without an owner, as if it were adopted. It counts as adopted if it did there."""
+    body = as_adopted(obj, identity, marks)
+    annotations = body["metadata"]["annotations"] | {TAKEN_FROM: origin}
+    if _annotation(metadata, ADOPTED) not in (origin, str(identity)):
+        del annotations[ADOPTED]
+    return body | {"metadata": body["metadata"] | {"annotations": annotations}}
+
+
+def given_back(metadata: JSON, identity: ReleaseId, predecessor: ReleaseId, marks: ObjectMarks) -> JSON:
+    """A JSON merge patch by which a live object belongs again to the release from which it was taken over. That release
+    repairs the rest."""
+    annotations = {RELEASE_NAME: predecessor.name, RELEASE_NAMESPACE: predecessor.namespace, TAKEN_FROM: None}
+    annotations |= {ADOPTED: str(predecessor)} if is_adopted(metadata, identity) else {}
+    labels = dict.fromkeys(_present(metadata.get("labels"), list(marks.labels)))
+    names = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    return {"metadata": names | {"annotations": annotations, "labels": labels}}
+
+
+def _annotation(metadata: JSON, name: str) -> str:
+    return str((metadata.get("annotations") or {}).get(name) or "")
 
 
 def with_live_owner(last: JSON, metadata: JSON, marks: ObjectMarks) -> JSON:
@@ -109,9 +157,10 @@ def _our_references(metadata: JSON, marks: ObjectMarks) -> list[JSON]:
 
 def has_owner(metadata: JSON, identity: ReleaseId, marks: ObjectMarks) -> bool | None:
     """Has a live object the owner reference that was written on it? None if it was written without one, belongs to
-    another release, was adopted, or was left to its user."""
+    another release, was adopted or taken over, or was left to its user."""
     is_ours = owner_of(metadata) == identity and (metadata.get("labels") or {}).items() >= marks.labels.items()
-    if not (is_ours and marks.owner and owns(marks.owner, metadata)) or is_adopted(metadata, identity):
+    is_without = is_adopted(metadata, identity) or origin_of(metadata)
+    if not (is_ours and marks.owner and owns(marks.owner, metadata)) or is_without:
         return None
     return bool(_our_references(metadata, marks))
 
@@ -134,7 +183,8 @@ def is_ignored(metadata: JSON, options: ReleaseOptions) -> bool:
 def without_marks(metadata: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
     """A JSON merge patch that takes all our marks from a live object, Helm's too; None if it has none, or another
     release's."""
-    return _patch_without_release(metadata, identity, [RELEASE_NAME, RELEASE_NAMESPACE, CREATED, ADOPTED], marks)
+    annotations = [RELEASE_NAME, RELEASE_NAMESPACE, CREATED, ADOPTED, TAKEN_FROM]
+    return _patch_without_release(metadata, identity, annotations, marks)
 
 
 def without_release(metadata: JSON, identity: ReleaseId, marks: ObjectMarks) -> JSON:
@@ -146,7 +196,7 @@ def without_release(metadata: JSON, identity: ReleaseId, marks: ObjectMarks) -> 
 def without_owner(metadata: JSON, marks: ObjectMarks) -> JSON:
     """A JSON merge patch that takes the marks of an addon from a live object that stays, so that it is not deleted with
     its owner; None if it has none. It still belongs to its release, which may be installed again."""
-    return _patch_without(metadata, list(marks.labels), [], marks)
+    return _patch_without(metadata, list(marks.labels), _present(metadata.get("annotations"), [TAKEN_FROM]), marks)
 
 
 def _patch_without_release(metadata: JSON, identity: ReleaseId, annotations: list[str], marks: ObjectMarks) -> JSON:

@@ -16,7 +16,14 @@ from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, Writ
 from hookrunner.model.releases import KeptObject, ObjectMarks, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import POLICY, KindResolver, ObjectId, ReleaseId, must_stay, owner_of
-from hookrunner.releases.objects.object_marks import IGNORE, is_adopted, is_ignored, without_owner
+from hookrunner.releases.objects.object_marks import (
+    IGNORE,
+    given_back,
+    is_adopted,
+    is_ignored,
+    taken_from,
+    without_owner,
+)
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 
@@ -49,7 +56,8 @@ class ObjectRemover:
         self, target: ObjectId, identity: ReleaseId, options: ReleaseOptions, spare: Collection[ObjectId] = ()
     ) -> RemovedObject | KeptObject | None:
         """Delete an object if it belongs to this release and nothing says that it stays; its dependents are deleted in
-        the background. None if it does not exist, or is one of `spare` by another namespace that does not matter."""
+        the background. What was taken over from a release whose place this one was to take goes back to that. None if
+        it does not exist, or is one of `spare` by another namespace that does not matter."""
         try:
             ref = await self._kinds.resolve_ref(target)
             if not ref.resource.namespaced and any(_same_in_cluster(target, other) for other in spare):
@@ -59,6 +67,10 @@ class ObjectRemover:
             return None
         except Denied as error:
             raise explain_rights(error, ref.resource) from error
+        if owner_of(metadata) == identity and (predecessor := taken_from(metadata, identity, options)):
+            patch = given_back(metadata, identity, predecessor, options.marks)
+            await writes.merge_patch(self._client, ref, patch, WriteOptions(FIELD_MANAGER, metadata_only=True))
+            return KeptObject(str(target), f"it goes back to release {predecessor}")
         if reason := reason_to_stay(metadata, identity, options) or _kind_to_stay(target, options):
             _log.info("object is not deleted", object=str(target), reason=reason)
             if owner_of(metadata) == identity:

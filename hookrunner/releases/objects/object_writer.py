@@ -42,11 +42,14 @@ from hookrunner.releases.objects import apply_refusals, tolerant_writes
 from hookrunner.releases.objects.object_marks import (
     as_adopted,
     as_created,
+    as_taken,
     comes_from_outside,
     for_dry_run,
     foreign_controller,
     is_adopted,
     is_ignored,
+    is_lent,
+    taken_from,
     with_live_owner,
     with_marks,
 )
@@ -112,6 +115,8 @@ class ObjectWrite:
 
     def for_live(self, metadata: JSON) -> "ObjectWrite":
         """The same for the live object: an adopted one of an addon is marked, and has no owner."""
+        if self.options.of_addon and (predecessor := taken_from(metadata, self.identity, self.options)):
+            return replace(self, obj=as_taken(self.obj, metadata, str(predecessor), self.identity, self.options.marks))
         is_new = self.adopts(metadata) and comes_from_outside(metadata, self.identity)
         if not self.options.of_addon or not (is_new or is_adopted(metadata, self.identity)):
             return self
@@ -180,7 +185,7 @@ class ObjectWriter:
         """Apply the object, unless its users have it ignored; None if it does not exist."""
         try:
             metadata = await writes.read_metadata(self._client, order.ref)
-            if is_ignored(metadata, order.options):
+            if is_ignored(metadata, order.options) or is_lent(metadata, order.identity, order.options):
                 return "unchanged"
             await self._check_live(order, metadata)
             order = order.for_live(metadata)
@@ -202,9 +207,10 @@ class ObjectWriter:
 
     async def _check_live(self, order: ObjectWrite, metadata: JSON) -> None:
         """Raise ReleaseFailed if the live object must not be written."""
-        if order.adopts(metadata):
+        is_taken = taken_from(metadata, order.identity, order.options) is not None
+        if order.adopts(metadata) and not is_taken:
             await self._check_free(order, metadata)
-        if controller := foreign_controller(metadata, order.options.marks):
+        if not is_taken and (controller := foreign_controller(metadata, order.options.marks)):
             raise ReleaseFailed(f"it is controlled by {controller}, which would undo every change: delete one of both")
         if metadata.get("deletionTimestamp"):
             blockers = ", ".join(metadata.get("finalizers") or ()) or "its processes to end"

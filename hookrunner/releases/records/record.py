@@ -290,7 +290,10 @@ VERSION = "hookrunner.io/version"
 """On records of an addon's release: its unit, and the version of its package. Such records have no checksum: without it
 addon-operator takes them for those of another client."""
 
-OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED, HOME, ADDON, VERSION})
+PREDECESSOR = "hookrunner.io/predecessor"
+"""On all records of an addon's release that was installed to take the place of another one: `<succession>.<name>`."""
+
+OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED, HOME, ADDON, VERSION, PREDECESSOR})
 HELMS_OWN = frozenset({"name", "owner", "status", "version", "createdAt", "modifiedAt"})
 
 
@@ -310,6 +313,7 @@ class ReleaseRevision:
         """The head of its release, if this is the latest revision."""
         digest, _, number = self.labels.get(DIGEST, "").rpartition(".v")
         valid = number == str(self.number)
+        succession, _, predecessor = self.labels.get(PREDECESSOR, "").partition(".")
         return Head(
             name=self.name,
             namespace=self.namespace,
@@ -321,6 +325,8 @@ class ReleaseRevision:
             note=self.labels.get(NOTE, "") if valid else "",
             addon=self.labels.get(ADDON, ""),
             version=version_of(self.labels),
+            predecessor=predecessor,
+            succession=int(succession) if succession.isdecimal() else 0,
         )
 
 
@@ -328,6 +334,7 @@ def release_labels(head: Head, checksum: str) -> dict[str, str]:
     """The labels that `ReleaseRevision.head` reads, and those that addon-operator needs to take the release back."""
     labels = {DIGEST: f"{head.digest}.v{head.revision}", UNMANAGED: "true" if head.unmanaged else "false"}
     labels |= {ADDON: head.addon, VERSION: _as_label(head.version)} if head.addon else {CHECKSUM: checksum}
+    labels |= {PREDECESSOR: f"{head.succession}.{head.predecessor}"} if head.predecessor else {}
     return labels | ({NOTE: head.note} if head.note else {})
 
 

@@ -15,7 +15,7 @@ import asyncio
 import base64
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Literal, NamedTuple
@@ -312,11 +312,6 @@ class RevisionCache:
         """The latest revision of a release."""
         known = self._known.get(name)
         return known[max(known)].head if known else None
-
-    @property
-    def names(self) -> Collection[str]:
-        """The releases that have records."""
-        return self._known.keys()
 
     def heads(self) -> dict[str, Head]:
         """The latest revisions of all releases, by name."""

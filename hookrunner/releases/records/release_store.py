@@ -13,7 +13,7 @@ A record that cannot be read is reported once, and remembered for as long as it 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import field
 from typing import TypeAlias
@@ -205,10 +205,10 @@ class ReleaseStore:
         self._refuse_elsewhere(name, namespace, foreign=False)
         return self.get_cached(name, namespace)
 
-    async def read_names(self, namespace: str) -> Collection[str]:
-        """The releases that have records of either kind."""
+    async def read_heads(self, namespace: str) -> Mapping[str, Head]:
+        """The latest revision of each release that has records of either kind, by name."""
         await self._ensure_fresh(namespace)
-        return {*self._caches[namespace].names, *self._elsewhere[namespace]}
+        return {**self._caches[namespace].heads(), **self._elsewhere[namespace]}
 
     def get_cached(self, name: str, namespace: str) -> ReleaseHistory:
         """A release as it is cached, without a request."""

@@ -164,7 +164,8 @@ async def test_run_that_begins_when_its_addon_has_left_writes_nothing(make_site:
     await world.runs()
     planner = world.planner(DNS)
     world.registry.withdraw("dns")
-    obstacle = await world.gates.find_obstacle(planner.instance, planner.addon, await planner.served.get())
+    served = await planner.served.get()
+    obstacle = (await world.gates.admit(planner.instance, planner.addon, served)).obstacle
     assert obstacle
     assert (obstacle.phase, obstacle.message) == ("Pending", "waiting for the addon dns, which has left")
 

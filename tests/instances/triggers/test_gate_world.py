@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.addons.gates import RequiredModule
+from hookrunner.addons.gates.gate_world import RequiredModule
 from hookrunner.errors import Denied, KubeError, UnknownKind
 from hookrunner.instances.triggers.gate_world import look_around
 from tests.convergence.conftest import MakeSite, limited, make_site

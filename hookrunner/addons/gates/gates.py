@@ -1,56 +1,39 @@
 """Decides whether an instance may be built and applied, and what it waits for otherwise. Pure.
 
     obstacle = closed_gate(instance, addon, world)    # None: all gates are open
+    admission = admission_of(instance, addon, world)  # the same, with whose place it takes
 
 The gates in their order: deletion, suspension, the allowed namespaces, one instance of an addon, one of an exclusive
 word, the spec itself, requirements. A closed gate leaves what is installed unchanged. Version and package follow in
 `version_resolver.py`, since they need the source.
-
-Of several instances of which one may be installed, one that has installed something has priority, also while it is
-suspended, being deleted, or in a namespace that is not allowed (any more): two networks of Pods in one cluster break
-both. Without objects such an instance has none, or any user who may create one would keep all others out.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping
 
 from hookrunner import ranges
+from hookrunner.addons.gates.gate_world import GateWorld, first_of, is_allowed_namespace, precedence, rivals
+from hookrunner.addons.gates.replacement import exclusion, leftovers_of, predecessor_of
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, WakeUp
-from hookrunner.model.addons import Addon, Instance, RequiredObject
+from hookrunner.model.addons import Addon, Instance
+from hookrunner.model.releases import Predecessor
 from hookrunner.packages.channels import release_of
 from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class RequiredModule:
-    """A module as a requirement sees it."""
+class Admission:
+    """What gates say of an instance: the first closed one, None if all are open. `predecessor` is the release whose
+    place it takes, `leftovers` what Nodes may have of the one whose place it has taken, "" for nothing."""
 
-    ready: bool
-    version: str = ""
+    obstacle: AddonObstacle | None = None
+    predecessor: Predecessor | None = None
+    leftovers: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GateWorld:
-    """What the gates look at besides the instance.
-
-    `namespaces` are those in which instances are reconciled, all if empty. `instances` are all of the offered addons;
-    `installed` are the units of those that have installed something, or may be about to; `addons` are these addons by
-    name. `ready_addons` have an instance that is Ready. `kinds` are `group/version/Kind`
-    as the cluster serves them. `objects` has for each required object why it is not ready, "" if it is. `cyclic` are
-    addons that would wait for themselves. `hidden` are addons whose instances cannot be listed, and why.
-    """
-
-    kubernetes: str = ""
-    namespaces: Collection[str] = ()
-    instances: Sequence[Instance] = ()
-    installed: Collection[str] = ()
-    addons: Mapping[str, Addon] = field(default_factory=dict)
-    ready_addons: Collection[str] = ()
-    kinds: Collection[str] = ()
-    modules: Mapping[str, RequiredModule] = field(default_factory=dict)
-    objects: Mapping[RequiredObject, str] = field(default_factory=dict)
-    cyclic: Collection[str] = ()
-    hidden: Mapping[str, str] = field(default_factory=dict)
+def admission_of(instance: Instance, addon: Addon, world: GateWorld) -> Admission:
+    """What the gates say of an instance."""
+    obstacle = closed_gate(instance, addon, world)
+    return Admission(obstacle, predecessor_of(instance, addon, world), leftovers_of(instance, world))
 
 
 def closed_gate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObstacle | None:
@@ -61,29 +44,8 @@ def closed_gate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObst
         return AddonObstacle(AddonPhase.SUSPENDED, "Suspended", "suspended by spec.suspend; nothing is written")
     if not is_allowed_namespace(instance.namespace, world.namespaces):
         return _shut_out(instance, world)
-    conflict = _duplicate(instance, addon, world) or _excluded(instance, addon, world)
+    conflict = _duplicate(instance, addon, world) or exclusion(instance, addon, world)
     return conflict or _invalid(instance) or _waiting(addon, world)
-
-
-def is_allowed_namespace(namespace: str, allowed: Collection[str]) -> bool:
-    """Are instances in this namespace reconciled? Cluster-scoped ones always are."""
-    return not (namespace and allowed) or namespace in allowed
-
-
-def first_of(instances: Iterable[Instance], world: GateWorld) -> Instance | None:
-    """The one with priority: of those that have installed something, else of those that may, the first created; of two
-    of one second that with the lower UID."""
-
-    def rank(instance: Instance) -> tuple[bool, str, str]:
-        return (instance.unit not in world.installed, *instance.age_key)
-
-    return min((each for each in instances if _counts(each, world)), key=rank, default=None)
-
-
-def rivals(addon: Addon, addons: Mapping[str, Addon]) -> frozenset[str]:
-    """The addons among whose instances only one is installed, this one included; none if it may have many."""
-    exclusive = [name for name, other in addons.items() if addon.exclusive and other.exclusive == addon.exclusive]
-    return frozenset([*exclusive, *([addon.name] if exclusive or addon.instances == "one" else [])])
 
 
 def looks_at(addon: Addon, addons: Mapping[str, Addon]) -> frozenset[str]:
@@ -120,51 +82,14 @@ def _invalid(instance: Instance) -> AddonObstacle | None:
     return AddonObstacle(AddonPhase.RENDER_FAILED, "SpecInvalid", text)
 
 
-# ── priority among instances ──────────────────────────────────────────────────────────────────────────────────────
-
-
 def _duplicate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObstacle | None:
     if addon.instances == "many":
         return None
-    first = first_of(_instances(world, [addon.name]), world)
+    first = first_of(world.of_addons([addon.name]), world)
     if first is None or first.unit == instance.unit:
         return None
-    text = f"{_precedence(first, world)}, and there is only one {addon.object.kind} in a cluster; delete one"
+    text = f"{precedence(first, world)}, and there is only one {addon.object.kind} in a cluster; delete one"
     return AddonObstacle(AddonPhase.CONFLICT, "Duplicate", text, frozenset([WakeUp.INSTANCES]))
-
-
-def _excluded(instance: Instance, addon: Addon, world: GateWorld) -> AddonObstacle | None:
-    if not addon.exclusive:
-        return None
-    others = rivals(addon, world.addons)
-    if hidden := sorted(others & world.hidden.keys()):
-        text = "; ".join(f"the instances of {name}, which cannot be listed: {world.hidden[name]}" for name in hidden)
-        return AddonObstacle(AddonPhase.PENDING, "Waiting", f"waiting for {text}", frozenset([WakeUp.INSTANCES]))
-    first = first_of(_instances(world, others), world)
-    if first is None or first.addon == instance.addon:
-        return None
-    text = f"{_precedence(first, world)}, and only one '{addon.exclusive}' can be installed"
-    return AddonObstacle(AddonPhase.CONFLICT, "Exclusive", f"{text}; delete one", frozenset([WakeUp.INSTANCES]))
-
-
-def _instances(world: GateWorld, addons: Collection[str]) -> Iterator[Instance]:
-    return (instance for instance in world.instances if instance.addon in addons)
-
-
-def _counts(instance: Instance, world: GateWorld) -> bool:
-    """Can it have priority? Without objects not if it could not install any now. One that its user manages has none."""
-    if instance.is_unmanaged:
-        return False
-    is_held_up = instance.is_deleting or instance.fields.suspend
-    may_install = not is_held_up and is_allowed_namespace(instance.namespace, world.namespaces)
-    return may_install or instance.unit in world.installed
-
-
-def _precedence(first: Instance, world: GateWorld) -> str:
-    """Why this instance has priority."""
-    place = f"{first.namespace}/" if first.namespace else ""
-    name = f"{world.addons[first.addon].object.kind} {place}{first.name}"
-    return f"{name} is installed already" if first.unit in world.installed else f"{name} is older"
 
 
 # ── requirements ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,16 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from hookrunner.addons.gates import (
-    GateWorld,
-    RequiredModule,
-    addons_requiring,
-    closed_gate,
-    cyclic_addons,
-    first_of,
-    looks_at,
-    rivals,
-)
+from hookrunner.addons.gates.gate_world import GateWorld, RequiredModule, first_of, rivals
+from hookrunner.addons.gates.gates import addons_requiring, closed_gate, cyclic_addons, looks_at
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.model.addon_status import AddonPhase, WakeUp
 from hookrunner.model.addons import Addon, Instance, RequiredObject
