@@ -36,8 +36,12 @@ CAPABILITIES = {
     "nodelocaldns": {"NET_ADMIN"},
 }
 
-WRITES = {"flannel": {"patch"}, "ingress-nginx": {"create", "patch"}}
-"""What roles allow besides reading and updating: Events, leases, the status of a Node."""
+WRITES = {
+    "cloud-controller-manager": {"create", "patch", "delete"},
+    "flannel": {"patch"},
+    "ingress-nginx": {"create", "patch"},
+}
+"""What roles allow besides reading and updating: Events, leases, the status of a Node, Nodes of machines."""
 NAMELESS = {"ingress-nginx": {"ingresses/status"}}
 """What roles allow to update without a name: each object's own status."""
 READ_SECRETS = {"ingress-nginx"}

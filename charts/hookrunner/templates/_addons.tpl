@@ -1,5 +1,6 @@
 {{- /* The kinds of the addons in the image, by the addon's name. */}}
 {{- define "hookrunner.addons.shipped" -}}
+cloud-controller-manager: {plural: cloudcontrollermanagers}
 coredns: {plural: coredns}
 dashboard: {plural: dashboards}
 flannel: {plural: flannels}

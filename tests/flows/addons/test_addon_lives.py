@@ -22,6 +22,8 @@ from tests.flows.limited_rights import check_rights, find_rights
 HEALTHY = {"phase": "Current", "healthy": True}
 NO_ANSWER = {"phase": "InProgress", "healthy": False}
 STAYS = "it stays unless hookrunner may list every kind in it"
+CLEAN = "the Job of onDisable: clean, whose Pod runs nothing here: tests/flows/modules/test_shipped.py"
+ONE_POD = "one Pod has no PodDisruptionBudget"
 KEPT = ("--field-selector=reason=Kept", "-o=jsonpath={.items[*].message}")
 DNS_SERVICE = """\
 apiVersion: v1
@@ -107,6 +109,26 @@ LIVES = [
             **{f"{verb} applications": "no cluster of the tests serves the kind" for verb in ("watch", "create")},
             **{f"{verb} applications kubernetes-dashboard": "the same" for verb in ("get", "patch", "delete")},
             "delete namespaces kubernetes-dashboard": STAYS,
+        },
+    ),
+    Life(
+        "cloud-controller-manager",
+        "cloudcontrollermanagers",
+        {"deploy": {"mode": "deployment", "replicas": 1}, "provider": {"script": "#!/bin/sh"}},
+        {"deploy": {"mode": "daemonset"}, "clusterName": "harbour"},
+        "daemonset/cloud-controller-manager",
+        "--cluster-name=harbour",
+        ("0.3.0", "0.4.0"),
+        HEALTHY,
+        reasons={
+            "watch jobs cloud-controller-manager-clean": CLEAN,
+            "patch jobs cloud-controller-manager-clean": CLEAN,
+            "delete jobs cloud-controller-manager-clean": CLEAN,
+            **{
+                f"{verb} poddisruptionbudgets": "one Pod has none"
+                for verb in ("get", "patch", "delete", "create", "watch")
+            },
+            "patch deployments cloud-controller-manager": "it is a DaemonSet before it changes",
         },
     ),
     Life(
