@@ -235,7 +235,8 @@ def test_what_a_running_hookrunner_cannot_answer_is_one_plain_line(
 def test_a_provider_that_cannot_be_started_ends_the_start(tmp_path: Path) -> None:
     config = tmp_path / "config"
     config.write_text(json.dumps(KUBECONFIG))
-    words = ["cloud", "start", f"--cloud-provider={tmp_path}/missing", f"--tmp-dir={tmp_path}", "--listen-port=0"]
+    places = [f"--tmp-dir={tmp_path}", f"--debug-unix-socket={tmp_path}/debug.socket", "--listen-port=0"]
+    words = ["cloud", "start", f"--cloud-provider={tmp_path}/missing", *places]
     ended = launcher.run(words, cwd=tmp_path, env=os.environ | {"KUBECONFIG": str(config)})
     assert ended.returncode == 1
     assert f"Error: --cloud-provider {tmp_path}/missing: the file is not there" in ended.stderr

@@ -21,7 +21,8 @@ from tests.faults.proxy import Proxy
 from tests.flows.addons.air_gap import AirGap, air_gap
 from tests.flows.addons.cluster_world import ADDONS, GROUP, ClusterWorld
 from tests.flows.modules.conftest import on
-from tests.oracles.distribution import running_registry
+from tests.oracles.distribution import GO_MODULE, running_registry
+from tests.oracles.go_programs import go_program
 from tests.packages.signatures.openssl import make_key
 
 NAMES = {
@@ -43,6 +44,9 @@ OF_THE_CLUSTER = ("10.96.", "10.0.")
 
 @pytest.fixture
 def gap() -> Iterator[AirGap]:
+    """What is not built yet is built before, while there is a network."""
+    find_binaries()
+    go_program("registry", GO_MODULE)
     with air_gap() as gap:
         yield gap
 
