@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import field, replace
 from typing import Protocol, TypeAlias, TypeVar
@@ -33,6 +33,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.metrics.hooks import HookMetrics, SampleBounds
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
+from hookrunner.model.needs import UserNeed
 from hookrunner.options import Compat
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
@@ -56,6 +57,16 @@ class CloudPart(Protocol):
     def start(self, background: Background) -> None: ...
 
     async def finish(self, grace: float) -> None: ...
+
+
+class DiscoveryPart(Protocol):
+    """`discovery.discovery_assembly.Discovery`, imported only with `--discovery`."""
+
+    def start(self, background: Background) -> None: ...
+
+    def conditions(self) -> Mapping[str, tuple[bool, str]]: ...
+
+    def needs(self) -> Iterable[UserNeed]: ...
 
 
 StartModules: TypeAlias = Callable[[Background, Assembly], None]
@@ -110,7 +121,8 @@ async def serve(settings: Settings, loading: Lookup | None) -> int:
         cloud = await _assemble_cloud(settings, parts, views, stack)
         views.add(parts.kube.patcher.lacked.conditions.copy)
         background.keep("rights that are missing", lambda: rights_checks.keep_checking(parts.kube.patcher))
-        if settings.modules.on or settings.addons.on or any(hook.config.runs_unasked for hook in hooks.hooks):
+        writes = settings.modules.on or settings.addons.on or settings.discovery.on
+        if writes or any(hook.config.runs_unasked for hook in hooks.hooks):
             _check_replicas(settings, parts, views)
         views.add_engine(built.status, hooks)  # not earlier: not ready while modules are unknown
         views.add(webhooks.conditions, webhooks.needs)
@@ -210,7 +222,12 @@ async def _assemble(
     configured, and the addons."""
     if not (settings.modules.on or settings.addons.on):
         built = assemble_engine(settings, parts, views.hook_metrics, hooks)
-        return built, LazyWebhooks(settings, built.declared, parts, stack), None
+        lazy = LazyWebhooks(settings, built.declared, parts, stack)
+        if not settings.discovery.on:
+            return built, lazy, None
+        from hookrunner.discovery.discovery_assembly import Discovery
+
+        return built, lazy, _with_discovery(views, Discovery(settings.discovery, parts.kube, None))
     # 0.1 s, which a start without modules need not pay.
     from hookrunner.convergence import assembly
     from hookrunner.convergence.decisions.module_configuration import configuration
@@ -237,12 +254,28 @@ async def _assemble(
     views.read_converge = modules.status.converge
     views.pages.units, views.pages.modules = modules.views, modules.module_views
     await modules.prepare()
-    if offer is None:
-        return built, webhooks, modules.start
-    live = await stack.enter_async_context(instances_assembly.instances(settings, offer, parts, modules))
-    views.add(live.status.conditions, live.status.needs)
-    views.pages.addons = live.views
-    return built, webhooks, live.start
+    start: StartModules = modules.start
+    if offer is not None:
+        live = await stack.enter_async_context(instances_assembly.instances(settings, offer, parts, modules))
+        views.add(live.status.conditions, live.status.needs)
+        views.pages.addons, start = live.views, live.start
+    if settings.discovery.on:
+        from hookrunner.discovery.discovery_assembly import Discovery
+
+        start = _with_discovery(views, Discovery(settings.discovery, parts.kube, modules), start)
+    return built, webhooks, start
+
+
+def _with_discovery(views: StatusViews, discovery: DiscoveryPart, start: StartModules | None = None) -> StartModules:
+    """What starts the tasks of the modules, if there are any, and then those that list what is installed."""
+    views.add(discovery.conditions, discovery.needs)
+
+    def start_both(background: Background, built: Assembly) -> None:
+        if start:
+            start(background, built)
+        discovery.start(background)
+
+    return start_both
 
 
 async def _assemble_cloud(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadSetting
-from hookrunner.settings import AddonsSettings, load
+from hookrunner.settings import AddonsSettings, DiscoverySettings, load
 from tests.tables import each
 
 
@@ -86,3 +86,18 @@ def test_keys_and_signatures_need_each_other() -> None:
         addons({"addon-verify": "signature"})
     with pytest.raises(BadSetting, match="with --addon-verify digest no signature is checked; set signature"):
         addons({"addon-keys": "/a.pub"})
+
+
+def test_list_of_addons_is_off_unless_asked_for() -> None:
+    assert load({}, "hookrunner", {}).discovery == DiscoverySettings()
+    settings = load({"discovery": "true", "discovery-kinds": "pods,webs.example.com,pods"}, "hookrunner", {})
+    assert (settings.discovery, settings.hooks.optional) == (
+        DiscoverySettings(True, ("pods", "webs.example.com")),
+        True,
+    )
+
+
+def test_kinds_that_are_not_listed_are_refused() -> None:
+    for flags in ({"discovery-kinds": "pods"}, {"discovery": "true", "discovery-kinds": "apps/v1/Deployment"}):
+        with pytest.raises(BadSetting, match="--discovery-kinds"):
+            load(flags, "hookrunner", {})

@@ -21,7 +21,7 @@ from hookrunner.instances.package_choice import PackageChoice
 from hookrunner.instances.removal import InstanceRemover, Removed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
-from hookrunner.model.addons import ADDON_LABEL, FINALIZER, Addon, Instance
+from hookrunner.model.addons import ADDON_LABEL, DISCOVERY_LABEL, FINALIZER, Addon, Instance
 from hookrunner.model.releases import NEVER_PRUNED, Capabilities, Head, ObjectMarks, OwnerReference, ReleaseOptions
 from hookrunner.model.unit_state import UnitState
 from hookrunner.packages.package_fetcher import PackageFetcher
@@ -171,7 +171,7 @@ def marks_of(addon: Addon, instance: Instance) -> ObjectMarks:
     """What each object of an instance gets when it is written."""
     kind = addon.object
     owner = OwnerReference(kind.api_version, kind.kind, instance.name, instance.uid, instance.namespace)
-    return ObjectMarks({ADDON_LABEL: instance.unit, f"discovery.addons.k8s.io/{addon.name}": ""}, owner)
+    return ObjectMarks({ADDON_LABEL: instance.unit, f"{DISCOVERY_LABEL}{addon.name}": ""}, owner)
 
 
 def _require_open(obstacle: AddonObstacle | None) -> None:

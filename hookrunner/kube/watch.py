@@ -311,11 +311,11 @@ class _Watch:
         resumable = first or self._has_worked() or self._retries_differently or isinstance(error, Expired)
         if resumable or self._lost == str(error):
             return []
-        self._lost = str(error)
+        self._lost, is_unserved = str(error), isinstance(error, UnknownKind | NotFound)
         error = self._explained(error, "list and watch")
         level = "info" if refusals.is_storage_new(error) else "warn"
         _log.log(level, "watch lost", selection=str(self._selection), error=error)
-        return [WatchLost(str(error), error.brief)]
+        return [WatchLost(str(error), error.brief, is_unserved)]
 
     def _explained(self, error: KubeError, verbs: str) -> KubeError:
         """The error; for a missing right with all verbs that a watch needs."""

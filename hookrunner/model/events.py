@@ -51,10 +51,12 @@ class ObjectSeen:
 @dataclass(frozen=True, slots=True)
 class WatchLost:
     """The connection to the API broke; the watch keeps trying. `brief` means that it may recover without help (no
-    connection, a restart of the server); otherwise a person has to act (unknown kind, forbidden)."""
+    connection, a restart of the server); otherwise a person has to act (unknown kind, forbidden). `is_unserved`: the
+    server does not know the kind."""
 
     reason: str
     brief: bool
+    is_unserved: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ KINDS = (
     "tasks",
     "modules",
     "addons",
+    "discovery",
     "nodes",
     "services",
     "loops",

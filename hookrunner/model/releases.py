@@ -243,6 +243,15 @@ class ReleaseResult:
 
 
 @dataclass(frozen=True, slots=True)
+class DeployedRevision:
+    """The objects of the deployed revision of a release, and its version: that of an addon's package, or of a module's
+    chart."""
+
+    objects: tuple[JSON, ...] = ()
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class KeptObject:
     """An object (`<namespace>/<Kind>/<name>`) that stays in the cluster after it has left its release, and why.
     `adopted`: it existed before the release."""

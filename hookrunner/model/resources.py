@@ -109,9 +109,10 @@ class Selection:
 
 
 def find_named(resources: Iterable[Resource], kind: str) -> list[Resource]:
-    """Those with verbs whose kind, plural or short name is `kind` in any case."""
+    """Those with verbs whose kind, plural or short name is `kind` in any case, or their plural with the group behind it
+    (`deployments.apps`, as `kubectl api-resources -o name` prints it)."""
     wanted = kind.lower()
-    named = ((resource, (*resource.short_names, resource.kind, resource.plural)) for resource in resources)
+    named = ((r, (*r.short_names, r.kind, r.plural, f"{r.plural}.{r.group}")) for r in resources)
     return [resource for resource, names in named if resource.verbs and wanted in map(str.lower, names)]
 
 

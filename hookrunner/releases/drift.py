@@ -111,7 +111,7 @@ class TrackedReleases:
     ) -> TrackedRelease:
         """Track these objects of a release, and none of its earlier ones."""
         self.drop(identity)
-        permanent = {object_id(obj, identity): obj for obj in objects if _is_permanent(obj)}
+        permanent = {object_id(obj, identity): obj for obj in objects if is_permanent(obj)}
         release = TrackedRelease(identity, permanent, mode, options)
         self._releases[identity] = release
         for tracked_id in release.objects:
@@ -164,7 +164,7 @@ class TrackedReleases:
         return [tracked_id for tracked_id in ids if key.namespace in ("", tracked_id.namespace)]
 
 
-def _is_permanent(obj: JSON) -> bool:
+def is_permanent(obj: JSON) -> bool:
     """Does the object stay until a client deletes it?"""
     metadata = obj["metadata"]
     if not metadata.get("name") or _HOOK in (metadata.get("annotations") or {}):

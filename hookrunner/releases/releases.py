@@ -25,6 +25,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.model.releases import (
     PINNED,
     ROLLED_BACK,
+    DeployedRevision,
     DesiredRelease,
     Head,
     ObjectDrift,
@@ -47,6 +48,7 @@ from hookrunner.releases.records.record import (
     ReleaseRevision,
     RevisionStatus,
     live_revisions,
+    version_of,
 )
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
 from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore, naming_release
@@ -184,6 +186,15 @@ class Releases:
         """Read the objects of the deployed revision; empty without one."""
         deployed = (await (await self._store.get_for_reading(head.name, head.namespace)).read_previous()).deployed
         return tuple((await rollout.by_id([deployed])).values()) if deployed else ()
+
+    async def read_deployed(self, head: Head) -> DeployedRevision:
+        """Read the objects of the deployed revision, and its version; nothing without one."""
+        deployed = (await (await self._store.get_for_reading(head.name, head.namespace)).read_previous()).deployed
+        if deployed is None:
+            return DeployedRevision()
+        chart = (deployed.document.get("chart") or {}).get("metadata") or {}
+        version = version_of(deployed.labels) or str(chart.get("version") or "")
+        return DeployedRevision(tuple((await rollout.by_id([deployed])).values()), version)
 
     async def read_values(self, head: Head) -> JSON:
         """Read the values of the deployed revision; None without a deployed revision whose record can be read."""

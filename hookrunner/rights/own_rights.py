@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hookrunner.addons.offer.generic_kinds import GENERIC, make_definition
 from hookrunner.cloud.rights import rights_of
+from hookrunner.discovery.addon_kind import ADDONS
+from hookrunner.discovery.addon_kind import make_definition as make_addon_definition
 from hookrunner.model.addons import Addon
 from hookrunner.model.bindings import Hook
 from hookrunner.model.rights import READS, Reason, Right
@@ -43,6 +45,8 @@ def own_rights(settings: Settings, namespace: str, installed: Installation) -> I
         yield from _login_rights(settings.addons.credentials)
     if settings.addons.generic_sources:
         yield from _generic_rights()
+    if settings.discovery.on:
+        yield from _discovery_rights(settings.discovery.kinds)
     yield from _webhook_rights(settings, namespace, installed.hooks)
     if settings.cloud.on:
         yield from rights_of(settings)
@@ -105,6 +109,17 @@ def _generic_rights() -> Iterator[Right]:
     yield Right((kind.group,), (kind.plural,), READS, needs=_need("objects of Generic"))
     yield Right((kind.group,), (f"{kind.plural}/status",), ("patch",), needs=_need("statuses of Generics"))
     yield from _definition_rights([make_definition()], "the kind Generic")
+
+
+def _discovery_rights(kinds: Iterable[str]) -> Iterator[Right]:
+    """Those for objects of releases are the releases' own: drift needs them, too."""
+    group, listed = (ADDONS.group,), _need("the list of what is installed")
+    yield Right(group, (ADDONS.plural,), (*WATCH, "create", "patch", "delete"), needs=listed)
+    yield Right(group, (f"{ADDONS.plural}/status",), ("patch",), needs=listed)
+    yield from _definition_rights([make_addon_definition()], "the kind Addon")
+    for kind in kinds:
+        plural, _, group_of_kind = kind.partition(".")
+        yield Right((group_of_kind,), (plural,), WATCH, needs=_need("objects of --discovery-kinds"))
 
 
 def _webhook_rights(settings: Settings, namespace: str, hooks: Sequence[Hook]) -> Iterator[Right]:

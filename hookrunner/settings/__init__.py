@@ -15,7 +15,7 @@ from typing import Any
 
 from hookrunner.errors import BadSetting
 from hookrunner.options import PREDECESSORS, TEXT, YES_NO, Compat, Option, SettingTexts, one_of, options_of
-from hookrunner.settings.addons import AddonsSettings
+from hookrunner.settings.addons import AddonsSettings, DiscoverySettings
 from hookrunner.settings.cloud import CloudNodeSettings, CloudSettings, LeaderElectionSettings
 from hookrunner.settings.groups import (
     BARE,
@@ -47,6 +47,7 @@ __all__ = [
     "CloudNodeSettings",
     "CloudSettings",
     "ConversionSettings",
+    "DiscoverySettings",
     "EngineSettings",
     "HooksSettings",
     "KubeSettings",
@@ -84,6 +85,7 @@ class Settings:
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     modules: ModulesSettings = field(default_factory=ModulesSettings)
     addons: AddonsSettings = field(default_factory=AddonsSettings)
+    discovery: DiscoverySettings = field(default_factory=DiscoverySettings)
     cloud: CloudSettings = field(default_factory=CloudSettings)
     cloud_nodes: CloudNodeSettings = field(default_factory=CloudNodeSettings)
     leader_election: LeaderElectionSettings = field(default_factory=LeaderElectionSettings)
@@ -144,6 +146,7 @@ def cloud_alone(settings: Settings) -> Settings:
         hooks=replace(settings.hooks, directory=None),
         modules=replace(settings.modules, directories=(), global_hooks=None),
         addons=replace(settings.addons, directories=()),
+        discovery=DiscoverySettings(),
     )
 
 
@@ -169,6 +172,7 @@ def load(flags: Mapping[str, str], program: str, environ: Mapping[str, str] = os
         values["hooks"] = _default_hooks(values, given, compat)
     _check_lease(values["leader_election"])
     _check_keys(values["addons"])
+    _check_kinds(values["discovery"])
     dead = (*DEAD, *UPSTREAM_FLAGS)
     warnings = [_no_effect(option, source) for option in dead for source, _ in given.text(option)]
     return Settings(compat=compat, warnings=tuple(warnings), **values)
@@ -184,7 +188,9 @@ def _default_hooks(values: Mapping[str, Any], given: SettingTexts, compat: Compa
     names_others = others or (modules.directories and not modules.default)
     is_meant = compat is not None or given.in_sandbox or bool(given.environ.get(DEFAULT_HOOKS_DIR))
     directory = None if names_others and not is_meant else hooks.directory
-    return replace(hooks, directory=directory, default=True, optional=bool(others or modules.on))
+    return replace(
+        hooks, directory=directory, default=True, optional=bool(others or modules.on or values["discovery"].on)
+    )
 
 
 def _check_lease(election: LeaderElectionSettings) -> None:
@@ -205,6 +211,12 @@ def _check_keys(addons: AddonsSettings) -> None:
         raise BadSetting(f"--addon-keys: with --addon-verify {addons.verify} no signature is checked; set signature")
     if addons.verify == "signature" and not addons.keys:
         raise BadSetting("--addon-verify: signature needs the public keys; name their files with --addon-keys")
+
+
+def _check_kinds(discovery: DiscoverySettings) -> None:
+    """Raise BadSetting for kinds that no one would look at."""
+    if discovery.kinds and not discovery.on:
+        raise BadSetting("--discovery-kinds: nothing is listed without --discovery; set both")
 
 
 def own_environment() -> dict[str, str]:

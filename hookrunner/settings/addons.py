@@ -1,4 +1,5 @@
-"""The settings of addons: where they are, which are offered to whom, and where their packages come from.
+"""The settings of addons: where they are, which are offered to whom, where their packages come from, and whether all
+that are installed are listed.
 
 Without --addons-dir there are no addons: each offered one creates a definition in the cluster, which no one asked for
 by starting a hook runner.
@@ -8,13 +9,14 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from hookrunner.options import DURATION, MAYBE_PATH, PATHS, SIZE, TEXT, OptionType, one_of, setting
+from hookrunner.options import DURATION, MAYBE_PATH, PATHS, SIZE, TEXT, YES_NO, OptionType, one_of, setting
 from hookrunner.settings.modules import DIRECTORIES, MAYBE_NAME
 from kubetypes.light_dataclasses import dataclass
 
 Verification = Literal["off", "digest", "signature"]
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_RESOURCE = re.compile(r"[a-z][a-z0-9]*(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _REGISTRY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([-._]+[a-z0-9]+)*)*")
 """Source: https://github.com/distribution/reference/blob/main/reference.go"""
 
@@ -40,8 +42,20 @@ def _prefixes(text: str) -> tuple[str, ...]:
     return prefixes
 
 
+def _resources(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(part for part in text.split(",") if part))
+    if not all(map(_RESOURCE.fullmatch, names)):
+        raise ValueError(text)
+    return names
+
+
 PREFIXES = OptionType("PREFIX,…", "beginnings of locations with commas between them; `/` alone is none", _prefixes)
 NAMES = OptionType("NAME,…", "names with commas between them: lowercase letters, digits and `-`, at most 63", _labels)
+RESOURCES = OptionType(
+    "RESOURCE,…",
+    "names of resources as `kubectl api-resources -o name` prints them, with commas between them",
+    _resources,
+)
 REGISTRY = OptionType("HOST[/PATH]", "a registry such as registry.example.com:5000/mirror, without a scheme", _registry)
 
 
@@ -150,3 +164,22 @@ class AddonsSettings:
     def on(self) -> bool:
         """Is there anything to offer?"""
         return bool(self.directories or self.generic_sources)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverySettings:
+    """The list of addons that are installed, as objects of the kind `Addon`. `kinds` are resources."""
+
+    on: bool = setting(
+        "discovery",
+        YES_NO,
+        "false",
+        "Addons: list all that is installed, with its health, for `kubectl get addons`. Creates a definition (CRD).",
+    )
+    kinds: tuple[str, ...] = setting(
+        "discovery-kinds",
+        RESOURCES,
+        "",
+        "Addons: resources whose objects `--discovery` also lists if they have the label "
+        "`discovery.addons.k8s.io/NAME`, such as `deployments.apps,daemonsets.apps`. All their objects are watched.",
+    )

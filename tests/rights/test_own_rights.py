@@ -133,3 +133,17 @@ def test_a_conversion_may_change_the_definition_of_its_kind_alone() -> None:
 
 def test_the_cloud_has_the_rights_of_its_own_table() -> None:
     assert ("", "nodes/status", "patch", "") in rights({"cloud-provider": "./simcloud"})
+
+
+def test_list_of_addons_needs_its_kind_and_the_kinds_that_it_watches() -> None:
+    definition = "addons.discovery.addons.k8s.io"
+    flags = {"hooks-dir": "hooks", "discovery": "true", "discovery-kinds": "pods,webs.example.com"}
+    assert rights(flags) == {
+        ("", "addons", "list watch create patch delete", ""),
+        ("", "addons/status", "patch", ""),
+        ("", "customresourcedefinitions", "get update", definition),
+        ("", "customresourcedefinitions", "create", ""),
+        ("", "customresourcedefinitions/status", "update", definition),
+        ("", "pods", "list watch", ""),
+        ("", "webs", "list watch", ""),
+    }

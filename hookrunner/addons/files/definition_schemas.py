@@ -123,7 +123,7 @@ def status_schema() -> JSON:
             "lastHealthy": {"type": "object", "properties": healthy},
             "objects": {"type": "object", "properties": objects},
             "startedAt": _TIME,
-            "conditions": _conditions(),
+            "conditions": conditions_schema(),
             "hookReports": {"type": "array", "items": {"type": "object", "properties": _HOOK_REPORT}},
         },
     }
@@ -134,15 +134,15 @@ def columns() -> list[JSON]:
     status, so that its annotation has a column."""
     message = ".status.conditions[?(@.type=='Ready')].message"
     return [
-        _column("Version", "string", ".status.version"),
-        _column("Phase", "string", ".status.phase"),
-        _column("Healthy", "boolean", ".status.healthy"),
-        _column("Objects", "string", ".status.objects.ready"),
-        _column("Update", "string", ".status.availableVersion"),
-        _column("Unmanaged", "string", r".metadata.annotations.hookrunner\.io/unmanaged"),
-        _column("Age", "date", ".metadata.creationTimestamp"),
-        _column("Channel", "string", ".status.channel") | {"priority": 1},
-        _column("Message", "string", message) | {"priority": 1},
+        column("Version", "string", ".status.version"),
+        column("Phase", "string", ".status.phase"),
+        column("Healthy", "boolean", ".status.healthy"),
+        column("Objects", "string", ".status.objects.ready"),
+        column("Update", "string", ".status.availableVersion"),
+        column("Unmanaged", "string", r".metadata.annotations.hookrunner\.io/unmanaged"),
+        column("Age", "date", ".metadata.creationTimestamp"),
+        column("Channel", "string", ".status.channel") | {"priority": 1},
+        column("Message", "string", message) | {"priority": 1},
     ]
 
 
@@ -150,7 +150,7 @@ SELECTABLE_FIELDS = ({"jsonPath": ".status.phase"}, {"jsonPath": ".status.versio
 """For `kubectl get --field-selector status.phase=Failed`."""
 
 
-def _conditions() -> JSON:
+def conditions_schema() -> JSON:
     """A list of `metav1.Condition`, of which each type appears once: writers of one do not overwrite others.
     Source: https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go"""
     fields: Mapping[str, JSON] = {
@@ -184,5 +184,5 @@ def _flag(description: str, default: bool) -> JSON:
     return {"type": "boolean", "description": f"{description} Default: {str(default).lower()}."}
 
 
-def _column(name: str, kind: str, path: str) -> dict[str, JSON]:
+def column(name: str, kind: str, path: str) -> dict[str, JSON]:
     return {"name": name, "type": kind, "jsonPath": path}

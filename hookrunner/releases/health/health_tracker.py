@@ -19,7 +19,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime
 from typing import TypeAlias
 
 from hookrunner.background import Background
@@ -157,7 +156,7 @@ class HealthTracker:
 
     def _health(self, target: ObjectId) -> ObjectHealth | None:
         shown = self._open[target.api_version, target.kind].shown
-        health = shown.health(target.namespace, target.name, _now().monotonic)
+        health = shown.health(target.namespace, target.name, Clock.now().monotonic)
         return health and self._pods.judge(target, health)
 
     def _check(self, identity: ReleaseId) -> None:
@@ -176,7 +175,7 @@ class HealthTracker:
         for kind in self._open.keys() - self._owners.keys():
             self._open.pop(kind).expiry.cancel()
         for kind in self._owners.keys() - self._open.keys():
-            self._open[kind] = _WatchedKind(KindHealth(kind[1], _now().monotonic), self._expire_later(kind))
+            self._open[kind] = _WatchedKind(KindHealth(kind[1], Clock.now().monotonic), self._expire_later(kind))
         self._live.need({managed(*kind) for kind in self._open})
 
     def _start_readers(self) -> None:
@@ -188,7 +187,7 @@ class HealthTracker:
         async with aclosing(self._live.facts()) as batches:
             async for selection, facts in batches:
                 kind = selection.api_version, selection.kind
-                keys = self._open[kind].shown.read(_of_addons(facts), _now())
+                keys = self._open[kind].shown.read(_of_addons(facts), Clock.now())
                 if keys is None:
                     self._open[kind].expiry.cancel()
                     self._open[kind].expiry = self._expire_later(kind)
@@ -274,14 +273,10 @@ def _of_addons(facts: Iterable[Fact]) -> Iterator[Fact]:
 def _show(shown: KindHealth, target: ObjectId, obj: JSON) -> None:
     """Note the health of an object that was read, None if it does not exist."""
     if obj:
-        shown.put(key_of(obj), str(obj["metadata"].get("resourceVersion", "")), health_of(obj, _now().time))
+        shown.put(key_of(obj), str(obj["metadata"].get("resourceVersion", "")), health_of(obj, Clock.now().time))
     else:
         for namespace in (target.namespace, ""):
             shown.drop(ObjectKey(namespace, target.kind, target.name))
-
-
-def _now() -> Clock:
-    return Clock(asyncio.get_running_loop().time(), datetime.now(UTC))
 
 
 def _name(obj: JSON) -> str:

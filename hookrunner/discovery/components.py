@@ -1,0 +1,107 @@
+"""The components of addons: what is kept of an object that belongs to one. Pure.
+
+    judge_component(obj, now)              # its health, with its addons and conditions: for `KindHealth`
+    Component("apps/v1", ObjectKey("kube-system", "Deployment", "coredns"), health)
+
+Of an object only this is kept: a cluster may have thousands of them, and an `Addon` shows no more.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from hookrunner.model.addons import DISCOVERY_LABEL
+from hookrunner.model.resources import ObjectKey
+from hookrunner.releases.health.object_health import health_of
+from hookrunner.releases.health.object_status import ObjectHealth
+from kubetypes.json_values import JSON
+from kubetypes.light_dataclasses import dataclass
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+"""What an object can be called: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/"""
+MOST_CONDITIONS = 10
+LONGEST_MESSAGE = 256
+"""Of an object's conditions, so that its controller cannot make an `Addon` too large."""
+
+
+class ShownCondition(NamedTuple):
+    """An entry of an object's `status.conditions`. What changes without need, such as the time of a heartbeat, is left
+    out: it would cost a write each time."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: str
+
+    @property
+    def document(self) -> JSON:
+        """As a reference has it."""
+        parts = (self.type, self.status, self.reason, self.message, self.since)
+        names = ("type", "status", "reason", "message", "lastTransitionTime")
+        return {name: part for name, part in zip(names, parts, strict=True) if part}
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentHealth(ObjectHealth):
+    """The health of an object that has more to show: the addons whose labels it has, and its conditions."""
+
+    addons: tuple[str, ...] = ()
+    conditions: tuple[ShownCondition, ...] = ()
+
+
+class Component(NamedTuple):
+    """An object of an addon."""
+
+    api_version: str
+    key: ObjectKey
+    health: ObjectHealth
+
+    @property
+    def identity(self) -> tuple[str, ObjectKey]:
+        """API group and key: the same for each version in which an object is named."""
+        return self.api_version.rpartition("/")[0], self.key
+
+    @property
+    def conditions(self) -> tuple[ShownCondition, ...]:
+        """The object's conditions."""
+        return self.health.conditions if isinstance(self.health, ComponentHealth) else ()
+
+    def __str__(self) -> str:
+        place = f"{self.key.namespace}/" if self.key.namespace else ""
+        return f"{self.key.kind} {place}{self.key.name}"
+
+
+def judge_component(obj: JSON, now: datetime) -> ObjectHealth:
+    """The health of a complete object, or of its metadata alone."""
+    health = health_of(obj, now)
+    addons, conditions = addons_of(obj["metadata"]), tuple(_conditions(obj))
+    if not (addons or conditions):
+        return health
+    return ComponentHealth(health.status, health.reason, health.message, addons=addons, conditions=conditions)
+
+
+def addons_of(metadata: JSON) -> tuple[str, ...]:
+    """The addons whose labels an object has, sorted. A label may have a name that no object can have (`My_Addon`): that
+    counts as none."""
+    labels = metadata.get("labels") or ()
+    names = (label.removeprefix(DISCOVERY_LABEL) for label in labels if label.startswith(DISCOVERY_LABEL))
+    return tuple(sorted(sys.intern(name) for name in names if _NAME.fullmatch(name)))
+
+
+def _conditions(obj: JSON) -> Iterator[ShownCondition]:
+    status = obj.get("status")
+    entries = status.get("conditions") if isinstance(status, Mapping) else None
+    for entry in entries[:MOST_CONDITIONS] if isinstance(entries, list) else ():
+        if isinstance(entry, Mapping):
+            kind, state, reason, message, since = (
+                _text(entry, key) for key in ("type", "status", "reason", "message", "lastTransitionTime")
+            )
+            yield ShownCondition(sys.intern(kind), sys.intern(state), sys.intern(reason), message, since)
+
+
+def _text(entry: Mapping[str, JSON], key: str) -> str:
+    value = entry.get(key)
+    return value[:LONGEST_MESSAGE] if isinstance(value, str) else ""
