@@ -157,7 +157,7 @@ def test_rights_are_limited_to_the_offered_kinds(render: Render) -> None:
     ("flag", "words"),
     [
         ("addons.patches=some", "at '/addons/patches': value must be one of 'none', 'listed', 'all'"),
-        ("addons.names={corends}", "'corends' is not in the image: there are coredns, dashboard"),
+        ("addons.names={corends}", "'corends' is not in the image: there are calico, canal, "),
         ("addons.instances[0].kind=CoreDNS", "an object needs apiVersion, kind and metadata.name"),
         (
             f"{ELSEWHERE},addons.namespaces={{dns}}",

@@ -75,7 +75,7 @@ _GONE = frozenset({"Unreachable", "NotFound"})
 class SourceOpener:
     """Opens the sources of addons. `timeout` are seconds for one channel or package of a server; 0 is no limit.
     `locations` has where each addon has its packages, by its name, or why that cannot be read; `checkouts` are of those
-    in git. One of the `keys` must have signed what comes from elsewhere than the addon's own directory, whose programs
+    in git. One of the `keys` must have signed what comes from elsewhere than directories of addons, whose programs
     are run anyway; with None no signature is required."""
 
     reader: HttpsReader
@@ -130,7 +130,7 @@ class SourceOpener:
 
 def require_signed(source: PackageSource, location: SourceLocation, keys: TrustedKeys | None) -> PackageSource:
     """The source at a location, of which only what one of the keys has signed is read; itself without keys, and if it
-    is the addon's own directory."""
+    is in the directory of an addon."""
     is_own = isinstance(location, DirectoryLocation) and location.is_of_addon
     return source if keys is None or is_own else SignedSource(source, keys)
 

@@ -100,7 +100,7 @@ class StatementSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DirectoryLocation:
-    """A directory on this machine. `is_of_addon` says that it is a part of the addon's own directory."""
+    """A directory on this machine. `is_of_addon` says that it is a part of an addon's directory, whose programs run."""
 
     path: Path
     is_of_addon: bool = False
@@ -193,9 +193,12 @@ def locations_of(addons: Iterable[Addon], settings: AddonsSettings) -> dict[str,
 
 
 def _marked_own(location: SourceLocation, addon: Addon) -> SourceLocation:
-    """The location, as the addon's own if it is in its directory, also when links are followed."""
+    """The location, as one of an addon if it is in its directory or in that of another one beside it, also when links
+    are followed."""
     if isinstance(location, DirectoryLocation):
-        is_of_addon = location.path.resolve().is_relative_to(addon.directory.resolve())
+        directories = (addon.directory, *(file.parent for file in addon.root.glob("*/addon.yaml")))
+        path = location.path.resolve()
+        is_of_addon = any(path.is_relative_to(directory.resolve()) for directory in directories)
         return DirectoryLocation(location.path, is_of_addon)
     return location
 

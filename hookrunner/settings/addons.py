@@ -138,7 +138,7 @@ class AddonsSettings:
         "digest",
         "Addons: what a package from a remote source needs: nothing, or a digest in `SHA256SUMS` or in the channel. "
         "With `signature` one of the --addon-keys must have signed each channel and package, wherever it lies, except "
-        "in the addon's own directory.",
+        "in the directories of addons.",
     )
     keys: tuple[Path, ...] = setting(
         "addon-keys",

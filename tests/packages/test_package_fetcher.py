@@ -202,12 +202,14 @@ async def test_locations_become_sources(tmp_path: Path, place: WebPlace) -> None
             opener.open("wrong", "v1.34.0")
 
 
-async def test_signature_is_required_of_what_is_not_in_the_addons_own_directory(tmp_path: Path) -> None:
+async def test_signature_is_required_of_what_is_in_no_directory_of_an_addon(tmp_path: Path) -> None:
     public = make_key(tmp_path / "release.key")
     addon = Addon("dns", "dns", tmp_path / "dns", tmp_path, AddonObject("DNS", "dnses"))
-    addons = [addon, replace(addon, name="away", source="../mirror"), replace(addon, name="linked", source="link")]
-    for directory in ("dns/channels", "mirror"):
+    sources = {"beside": "../other/channels", "away": "../mirror", "linked": "link"}
+    addons = [addon, *(replace(addon, name=name, source=source) for name, source in sources.items())]
+    for directory in ("dns/channels", "other/channels", "mirror"):
         (tmp_path / directory).mkdir(parents=True)
+    (tmp_path / "other/addon.yaml").touch()
     (tmp_path / "dns/link").symlink_to(tmp_path / "mirror")
     locations = locations_of(addons, AddonsSettings())
     async with HttpsReader() as reader:
@@ -215,5 +217,5 @@ async def test_signature_is_required_of_what_is_not_in_the_addons_own_directory(
         checkouts = GitCheckouts(tmp_path, reader, logins, 1.0)
         registries = RegistryClient(reader, logins)
         opener = SourceOpener(reader, None, 1.0, locations, registries, checkouts, read_keys((public,)))
-        opened = [type(opener.open(name, "v1.34.0")).__name__ for name in ("dns", "away", "linked")]
-    assert opened == ["DirectorySource", "SignedSource", "SignedSource"]
+        opened = [type(opener.open(name, "v1.34.0")).__name__ for name in ("dns", *sources)]
+    assert opened == ["DirectorySource", "DirectorySource", "SignedSource", "SignedSource"]

@@ -1,5 +1,7 @@
 {{- /* The kinds of the addons in the image, by the addon's name. */}}
 {{- define "hookrunner.addons.shipped" -}}
+calico: {plural: calicos}
+canal: {plural: canals}
 cloud-controller-manager: {plural: cloudcontrollermanagers}
 coredns: {plural: coredns}
 dashboard: {plural: dashboards}

@@ -50,7 +50,7 @@ _PACKAGE_ROWS = (
     (
         ("--addon-keys", "keys"),
         "FILE,…",
-        "Of files: read only what one of these public keys has signed, or what is in the addon's own directory.",
+        "Of files: read only what one of these public keys has signed, or what is in the directories of addons.",
     ),
 )
 

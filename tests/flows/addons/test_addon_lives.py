@@ -156,6 +156,26 @@ LIVES = [
         ("0.28.8", "0.28.9"),
         HEALTHY,
     ),
+    Life(
+        "calico",
+        "calicos",
+        {"typhaReplicas": 1, "apiServer": {"host": "192.0.2.1"}},
+        {"backend": "none"},
+        "configmap/calico-config",
+        "usePodCidr",
+        ("3.32.3", "3.32.4"),
+        HEALTHY,
+    ),
+    Life(
+        "canal",
+        "canals",
+        {"typhaReplicas": 1, "apiServer": {"host": "192.0.2.1"}},
+        {"backend": "host-gw"},
+        "configmap/canal-config",
+        "host-gw",
+        ("3.32.3", "3.32.4"),
+        HEALTHY,
+    ),
 ]
 
 
