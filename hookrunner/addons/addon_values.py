@@ -33,13 +33,14 @@ _log = log.get(__name__)
 def known_of(instance: Instance, addon: Addon, found: ResolvedVersion, previous_version: str) -> dict[str, JSON]:
     """What hooks and templates read under `<key>.addon`: what is known of an instance once its version is found.
     `previous_version` is that which is installed, empty before the first install; the channel is empty for an exact
-    version."""
+    version, the available version unless the policy holds one back."""
     return {
         "name": instance.name,
         "namespace": instance.namespace,
         "kind": addon.object.kind,
         "version": found.version,
         "previousVersion": previous_version,
+        "availableVersion": found.available,
         "channel": found.channel,
     }
 

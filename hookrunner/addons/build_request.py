@@ -29,6 +29,9 @@ from kubetypes.light_dataclasses import dataclass
 _BUILDER = 2
 """Raise it when the same inputs lead to other objects: everything is then built and compared again."""
 
+_OTHER_VERSIONS = ("previousVersion", "availableVersion")
+"""What hooks and templates know of versions that are not installed by this run."""
+
 ReadScopes = Callable[[Collection[Kind]], Awaitable[Mapping[Kind, bool]]]
 """Asks the cluster which of these kinds have namespaces; leaves out those that it need not know. Raises KubeError."""
 
@@ -102,7 +105,7 @@ def build_digest(request: BuildRequest) -> str:
         [images.registry, images.pull_secret],
         list(_patch_parts(request)),
     ]
-    values = _without_previous(request.values, addon.key)
+    values = _without_other_versions(request.values, addon.key)
     # Without what the package does not read, a new CRD changes no digest.
     capabilities = request.capabilities if reads_capabilities(request.package, request.directory) else None
     return inputs_digest(fingerprint_of(parts), values, capabilities, {})
@@ -133,12 +136,12 @@ def _patch_parts(request: BuildRequest) -> Iterator[JSON]:
         yield [request.terms.patches, *([rule.kind, rule.name, *rule.paths] for rule in request.addon.patches)]
 
 
-def _without_previous(values: JSON, key: str) -> JSON:
-    """The values without the version that was installed before."""
+def _without_other_versions(values: JSON, key: str) -> JSON:
+    """The values without the versions that were installed before and could be installed."""
     section = values[key]
     if READ_ONLY not in section:
         return values
-    known = {name: value for name, value in section[READ_ONLY].items() if name != "previousVersion"}
+    known = {name: value for name, value in section[READ_ONLY].items() if name not in _OTHER_VERSIONS}
     return {**values, key: {**section, READ_ONLY: known}}
 
 

@@ -19,7 +19,7 @@ from hookrunner import log
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
-from hookrunner.model.addons import ACCEPT_DIGEST, RECONCILE, REPLACES, UNMANAGED, Addon, Instance
+from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.events import ObjectSeen, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.waits import Notifier
@@ -28,7 +28,8 @@ from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 
-_ANNOTATIONS = RECONCILE, ACCEPT_DIGEST, UNMANAGED, REPLACES
+_ANNOTATIONS = "hookrunner.io/"
+"""Begins the names of those that hookrunner and the hooks of addons read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ class InstanceCaches(Mapping[str, InstanceCache]):
 def _relevant(instance: Instance) -> tuple[JSON, ...]:
     """What a run or a removal depends on: not the status, nor who manages which field."""
     metadata: Mapping[str, JSON] = instance.document["metadata"]
-    asked = {name: instance.annotations.get(name) for name in _ANNOTATIONS}
+    asked = {name: value for name, value in instance.annotations.items() if name.startswith(_ANNOTATIONS)}
     return instance.document.get("spec"), metadata.get("labels") or {}, asked, instance.is_deleting
 
 

@@ -17,7 +17,7 @@ from tests.addons.conftest import MakeTree, addon, instance_of
 
 UNIT = "metrics-server.kube-system.default"
 KNOWN = {"name": "default", "namespace": "kube-system", "kind": "MetricsServer", "version": "0.8.0"}
-KNOWN |= {"previousVersion": "", "channel": ""}
+KNOWN |= {"previousVersion": "", "availableVersion": "", "channel": ""}
 FILES = {
     "values.yaml": "global: {dns: {domain: a.b}}\nmetricsServer: {low: 0, spec: 0, user: 0}",
     "openapi/spec.yaml": (
@@ -53,7 +53,7 @@ def test_layers_lie_over_each_other(tree: MakeTree) -> None:
     assert values == {
         "global": {"dns": {"domain": "a.b"}},
         "metricsServer": {
-            "addon": {**known, "previousVersion": "", "channel": ""},
+            "addon": {**known, "previousVersion": "", "availableVersion": "", "channel": ""},
             "low": 0,
             "spec": 0,
             "absent": 1,
@@ -109,13 +109,19 @@ def test_shared_values_lie_below_those_of_the_modules(tree: MakeTree) -> None:
 
 def test_what_is_known_comes_from_the_instance() -> None:
     coredns = addon()
-    known = known_of(read_instance(coredns, instance_of({})), coredns, ResolvedVersion("1.14.6", "stable"), "1.14.2")
+    known = known_of(
+        read_instance(coredns, instance_of({})),
+        coredns,
+        ResolvedVersion("1.14.6", "stable", available="1.15.0"),
+        "1.14.2",
+    )
     assert known == {
         "name": "default",
         "namespace": "kube-system",
         "kind": "CoreDNS",
         "version": "1.14.6",
         "previousVersion": "1.14.2",
+        "availableVersion": "1.15.0",
         "channel": "stable",
     }
 

@@ -344,14 +344,19 @@ def test_digest_covers_what_allows_patches_where_there_are_any(request_of: Reque
     assert (len(digests({})), len(digests({"patches": [{"kind": "ConfigMap"}]}))) == (1, 3)
 
 
-def test_digest_ignores_the_version_that_was_installed_before(request_of: Request) -> None:
-    """It is another one after the first run; a restart would find a difference."""
+def test_digest_ignores_the_versions_before_and_after(request_of: Request) -> None:
+    """The former is another one after the first run; a restart would find a difference."""
     request = request_of({"a.yaml": CONFIG})
-    first, again, other = (
-        replace(request, values={"global": {}, "web": {"addon": {"version": version, "previousVersion": previous}}})
-        for version, previous in (("1.0.0", ""), ("1.0.0", "1.0.0"), ("1.1.0", "1.0.0"))
+    first, again, held_back, other = (
+        replace(request, values={"global": {}, "web": {"addon": {"version": version, **versions}}})
+        for version, versions in (
+            ("1.0.0", {"previousVersion": ""}),
+            ("1.0.0", {"previousVersion": "1.0.0"}),
+            ("1.0.0", {"availableVersion": "1.1.0"}),
+            ("1.1.0", {"previousVersion": "1.0.0"}),
+        )
     )
-    assert build_digest(first) == build_digest(again) != build_digest(other)
+    assert build_digest(first) == build_digest(again) == build_digest(held_back) != build_digest(other)
 
 
 def test_files_of_a_chart_are_read_once_for_all_instances_of_its_package(request_of: Request) -> None:

@@ -99,7 +99,11 @@ class _Writer:
 
     def _own_text(self) -> str:
         main = list(self._main())
-        parts = [self._server("(shared)", ["errors", "cache 30", *(["loop"] if self._knows("loop") else [])])] if self._has_snippet else []
+        parts = (
+            [self._server("(shared)", ["errors", "cache 30", *(["loop"] if self._knows("loop") else [])])]
+            if self._has_snippet
+            else []
+        )
         parts.append(self._server(self._random.choice([".:53", ".:53", "."]), main))
         for number in range(self._random.choice([0, 0, 0, 1, 2])):
             inner = ["errors", "cache 30", *self._forward(". 10.10.0.1")]
@@ -115,7 +119,9 @@ class _Writer:
         yield from self._maybe(0.15, "rewrite name svc.example.com web.default.svc.cluster.local")
         yield from self._maybe(0.1, "rewrite continue {\n+ttl regex (.*)\\.example\\.com 15\n}")
         yield self._block("kubernetes cluster.local in-addr.arpa ip6.arpa", 4)
-        yield from self._maybe(0.1 if self._is_until("1.6.9") else 0, "federation cluster.local {\n+prod example.com\n}")
+        yield from self._maybe(
+            0.1 if self._is_until("1.6.9") else 0, "federation cluster.local {\n+prod example.com\n}"
+        )
         yield from self._maybe(0.1, self._block("hosts", 3))
         yield from self._maybe(0.05, "fanout . 10.0.0.1")
         yield "prometheus :9153"
@@ -139,7 +145,9 @@ class _Writer:
         """A plugin with some of its options that the release knows, each once."""
         name = line.split()[0]
         options = self._random.sample(_OPTIONS[name], self._random.randint(1, most))
-        kept = {option.split()[0] if name != "hosts" else option: option for option in options if self._fits(name, option)}
+        kept = {
+            option.split()[0] if name != "hosts" else option: option for option in options if self._fits(name, option)
+        }
         return "\n".join([f"{line} {{", *(f"+{option}" for option in kept.values()), "}"]) if kept else line
 
     def _fits(self, plugin: str, option: str) -> bool:

@@ -46,7 +46,10 @@ def structure(answer: dict[str, Any]) -> list[Any]:
         [
             server["DomPorts"],
             [
-                [[plugin["Name"], *(plugin["Args"] or ())], [[_words(option), []] for option in plugin["Options"] or ()]]
+                [
+                    [plugin["Name"], *(plugin["Args"] or ())],
+                    [[_words(option), []] for option in plugin["Options"] or ()],
+                ]
                 for plugin in server["Plugins"] or ()
             ],
         ]

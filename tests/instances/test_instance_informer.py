@@ -84,6 +84,7 @@ CHANGES: dict[str, JSON] = {
     "spec": document("a", spec={"version": "1.0.0"}),
     "labels": document("a", labels={"x": "y"}),
     "annotation that we read": document("a", annotations={"hookrunner.io/reconcile": "1"}),
+    "annotation that a hook reads": document("a", annotations={"hookrunner.io/corefile-version": "1.6.7"}),
     "deletion": document("a", deletionTimestamp="2026-07-02T12:00:00Z", finalizers=["x"]),
 }
 SILENCE: dict[str, JSON] = {

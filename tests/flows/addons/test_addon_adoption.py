@@ -33,7 +33,9 @@ async def test_addons_of_kubeadm_are_taken_over(there: ClusterWorld) -> None:
 
     service, deployment, names, _, settings = (await there.shown(*KEPT))["items"]
     assert (service["spec"]["clusterIP"], deployment["spec"]["replicas"]) == (address, 2)
-    assert (await there.read(DNS))["spec"]["corefile"] == COREFILE
+    adopted = await there.read(DNS)
+    assert adopted["spec"]["corefile"] == COREFILE
+    assert adopted["metadata"]["annotations"]["hookrunner.io/corefile-version"] == "1.12.0"
     assert "printer.example.com" in names["data"]["Corefile"]
     proxy = (await there.read(PROXY))["spec"]
     assert (proxy["mode"], proxy["clusterCidr"], proxy["config"]) == (

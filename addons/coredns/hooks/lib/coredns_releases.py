@@ -1,10 +1,10 @@
 """What releases of CoreDNS can read: `coredns_releases.json`.
 
 `versions` are the releases with an image. A plugin or an option is there `since` one, is `deprecated`, `ignored` or
-`removed` from one on, is `added` to Corefiles by an upgrade to one, because CoreDNS or Kubernetes needs it from then on:
-an option with a `value`, a plugin in servers that have one of those in `with`. `instead` names what takes its place,
-`keep` the number of arguments that are not ignored. A plugin without `options` is not looked into, one with `entries`
-has lines of its own that match that. `defaults` are the Corefiles that Kubernetes' releases come with.
+`removed` from one on, is `added` to Corefiles by an upgrade to one, because CoreDNS or Kubernetes needs it from then
+on: an option with a `value`, a plugin in servers that have one of those in `with`. `instead` names what takes its
+place, `keep` the number of arguments that are not ignored. A plugin without `options` is not looked into, one with
+`entries` has lines of its own that match that. `defaults` are the Corefiles that Kubernetes' releases come with.
 
 The facts are those of https://github.com/coredns/corefile-migration, and of the setup.go of each plugin at the tag of
 each release.

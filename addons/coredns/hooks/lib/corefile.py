@@ -174,7 +174,7 @@ def _check_depth(words: Iterable[Word]) -> None:
 def _server(words: list[Word], index: int) -> tuple[Node, int]:
     """The server, the snippet or the import that begins at an index, and the index behind it."""
     names: list[Word] = []
-    while index < len(words) and not words[index].text == "{":
+    while index < len(words) and words[index].text != "{":
         is_continued = not names or names[-1].text.endswith(",") or words[index].line == names[-1].last_line
         if not is_continued:
             break

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from .coredns_releases import NEWEST, PLUGINS, Rule, is_since
+from .coredns_releases import NEWEST, PLUGINS, Rule, is_since, order
 from .corefile import (
     INDENT,
     Edit,
@@ -49,23 +49,27 @@ def upward() -> list[Change]:
     changes = [
         Change("1.1.4", "1.3.1", _without_google_protocol),
         *_option_changes(),
-        Change("1.5.0", "1.5.0", _proxy_as_forward),
-        Change("1.8.0", "1.8.0", _transfer_plugin),
-        *(Change(rule["added"], rule["added"], partial(_with_option, *names, rule)) for *names, rule in _added_options()),
-        *(Change(rule["added"], rule["added"], partial(_with_plugin, name, rule)) for name, rule in _added_plugins()),
-        Change("1.4.0", "1.4.0", _stub_domains),
-        Change("1.5.0", "1.5.0", _stub_domains),
+        _once("1.5.0", _proxy_as_forward),
+        _once("1.8.0", _transfer_plugin),
+        *(_once(rule["added"], partial(_with_option, *names, rule)) for *names, rule in _added_options()),
+        *(_once(rule["added"], partial(_with_plugin, name, rule)) for name, rule in _added_plugins()),
+        _once("1.4.0", _stub_domains),
+        _once("1.5.0", _stub_domains),
     ]
-    return sorted(changes, key=lambda change: [int(part) for part in change.first.split(".")])
+    return sorted(changes, key=lambda change: order(change.first))
 
 
 def downward() -> list[Change]:
     """What upgrades have added is taken away again where a release cannot read it."""
     options = [(names, rule) for *names, rule in _added_options() if "since" in rule]
     return [
-        *(Change(rule["since"], rule["since"], partial(_without_option, *names, rule)) for names, rule in options),
-        *(Change(rule["since"], rule["since"], partial(_without_plugin, name)) for name, rule in _added_plugins()),
+        *(_once(rule["since"], partial(_without_option, *names, rule)) for names, rule in options),
+        *(_once(rule["since"], partial(_without_plugin, name)) for name, rule in _added_plugins()),
     ]
+
+
+def _once(version: str, edits: Callable[[Document], Iterable[Edit]]) -> Change:
+    return Change(version, version, edits)
 
 
 def plugins_of(servers: Iterable[Node], name: str) -> Iterator[Node]:

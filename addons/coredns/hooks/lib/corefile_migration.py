@@ -41,7 +41,9 @@ def notices(text: str, origin: str, target: str) -> list[str]:
 def statuses(servers: Sequence[Node], target: str) -> list[tuple[int, str, str, str]]:
     """What is deprecated, ignored or removed in a release: line, plugin, option or nothing, and which of them."""
     parts = ((node.line, plugin, option, _rule(plugin, option) or {}) for plugin, option, node in _parts(servers))
-    return [(line, plugin, option, status) for line, plugin, option, rule in parts if (status := status_at(rule, target))]
+    return [
+        (line, plugin, option, status) for line, plugin, option, rule in parts if (status := status_at(rule, target))
+    ]
 
 
 def is_default(text: str, domain: str) -> bool:
