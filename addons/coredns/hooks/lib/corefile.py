@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 _WORD = re.compile(r'(?P<comment>#[^\n]*)|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s"#][^\s#]*)(?:#\S*)?', re.DOTALL)
+_SPACE = re.compile(r"[ \t]*")
 INDENT = "    "
 _MOST_BRACES = 20
 """CoreDNS' own plugins need three; this program calls itself for each."""
@@ -92,9 +93,11 @@ def structure(servers: Iterable[Node]) -> list[list[object]]:
 
 def changed(text: str, edits: Iterable[Edit]) -> str:
     """The text after edits that do not overlap; of several at one place the first one comes first."""
-    for start, end, new in reversed(sorted(edits, key=lambda edit: edit[0])):
-        text = text[:start] + new + text[end:]
-    return text
+    parts, position = [], 0
+    for start, end, new in sorted(edits, key=lambda edit: edit[0]):
+        parts += [text[position:start], new]
+        position = end
+    return "".join([*parts, text[position:]])
 
 
 def deleted(text: str, node: Node) -> Edit:
@@ -134,8 +137,8 @@ def added(text: str, node: Node, line: str, inner: str = "") -> Edit:
 
 def indent_of(text: str, node: Node) -> str:
     """The white space with which its line begins."""
-    line = text[_line_start(text, node.start) :]
-    return line[: len(line) - len(line.lstrip(" \t"))]
+    indent = _SPACE.match(text, _line_start(text, node.start))
+    return indent[0] if indent else ""
 
 
 def with_comment(text: str, node: Node) -> int:

@@ -5,7 +5,7 @@ ones are rows of `coredns_releases.json`; the others are functions of this file.
 plugins: https://github.com/coredns/coredns/tree/v1.4.0/plugin/proxy, …/v1.5.0/plugin/forward, …/v1.8.0/plugin/transfer.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -77,9 +77,13 @@ def plugins_of(servers: Iterable[Node], name: str) -> Iterator[Node]:
     return (plugin for server in servers for plugin in server.inner if plugin.name == name)
 
 
-def effective_plugins(server: Node, servers: Sequence[Node]) -> set[str]:
-    """The names of a server's plugins, with those of the snippets that it imports."""
+def effective_plugins(servers: Sequence[Node]) -> list[tuple[Node, set[str]]]:
+    """Each server, which is no snippet, with the names of its plugins, and of those in the snippets that it imports."""
     snippets = {node.snippet: node for node in servers if node.snippet}
+    return [(server, _effective(server, snippets)) for server in servers if not server.snippet]
+
+
+def _effective(server: Node, snippets: Mapping[str, Node]) -> set[str]:
     names: set[str] = set()
     waiting, seen = [server], set[str]()
     while waiting:
@@ -134,9 +138,8 @@ def _without_option(plugin: str, option: str, rule: Rule, document: Document) ->
 
 
 def _with_plugin(plugin: str, rule: Rule, document: Document) -> Iterator[Edit]:
-    for server in document.servers:
-        names = effective_plugins(server, document.servers)
-        if not server.snippet and plugin not in names and names & set(rule["with"]):
+    for server, names in effective_plugins(document.servers):
+        if plugin not in names and names & set(rule["with"]):
             yield added(document.text, server, plugin)
 
 

@@ -17,11 +17,13 @@ from .corefile_changes import Change, Document, downward, effective_plugins, upw
 def migrate(text: str, origin: str, target: str) -> str:
     """The text for the release `target`; both are releases of the table. Raises Unreadable with the line and what to
     do."""
-    before = parse(text)
+    before = document = Document(text, parse(text), target)
     for change in _changes(origin, target):
-        text = changed(text, change.edits(Document(text, parse(text), target)))
-    refused = {key: reason for _, key, reason in _refused(parse(text), target)}
-    for line, key, _ in (*_refused(before, target), *_refused(parse(text), target)):
+        if edits := list(change.edits(document)):
+            text = changed(text, edits)
+            document = Document(text, parse(text), target)
+    refused = {key: reason for _, key, reason in _refused(document.servers, target)}
+    for line, key, _ in (*_refused(before.servers, target), *_refused(document.servers, target)):
         if key in refused:
             raise Unreadable(f"line {line}: {_named(*key)} {refused[key]}, so CoreDNS {target} cannot read it")
     return text
@@ -90,7 +92,7 @@ def _named(plugin: str, option: str) -> str:
 
 def _additions(servers: Sequence[Node], origin: str, target: str) -> Iterator[str]:
     """The defaults that an upgrade adds."""
-    names = [effective_plugins(server, servers) for server in servers if not server.snippet]
+    names = [own for _, own in effective_plugins(servers)]
     for plugin, rule in PLUGINS.items():
         if _is_passed(rule, origin, target) and any(set(rule["with"]) & own and plugin not in own for own in names):
             yield f"{_named(plugin, '')} is added, a default since {rule['added']}"
