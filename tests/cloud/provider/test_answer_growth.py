@@ -26,7 +26,7 @@ from tests.fakes.cost import cpu_seconds
 
 pytestmark = pytest.mark.slow
 _FACTOR = 3
-"""By how much a size may cost more than its share, compared with a tenth of it: a processor's caches hold small ones."""
+"""By how much a size may cost more than its share, beside a tenth of it: a processor's caches hold small ones."""
 _ROUNDS = 10
 """Ten times as much text costs ten times its share in each of them, if time grows with its square."""
 _STEP = 10
