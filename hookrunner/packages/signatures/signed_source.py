@@ -19,6 +19,8 @@ from hookrunner.packages.package_files import Seal, Statement, refusal
 from hookrunner.packages.signatures.signing_keys import TrustedKeys
 from hookrunner.packages.source_locations import PackageSource, StatementSource
 
+_UNSIGNED = "has no SHA256SUMS that could be signed: seal it, or in a registry sign it with cosign"
+
 
 class SignedSource:
     """What another source has and one of the keys has signed."""
@@ -73,7 +75,7 @@ class SignedSource:
         seal = await self._source.read_seal(component, version)
         if not seal.text and not seal.statements:
             await self._source.read_package(component, version)  # raises if there is no such package
-            raise refusal(f"{component} {version}", "Unverified", "has no SHA256SUMS that could be signed; seal it")
+            raise refusal(f"{component} {version}", "Unverified", _UNSIGNED)
         statements = [Statement(seal.text, seal.signature), *seal.statements]
         self._keys.require_statement(f"package {component} {version}", statements)
         return seal

@@ -88,7 +88,7 @@ async def test_package_is_read_if_its_list_is_signed(place: Place, key: SigningK
 async def test_files_without_a_list_cannot_be_signed(place: Place, key: SigningKey, tmp_path: Path) -> None:
     place.put_package("coredns", "1.0", {"manifest.yaml": FILES["manifest.yaml"]})
     reason, text = await refusal(signed(place, tmp_path).read_package("coredns", "1.0"))
-    assert (reason, "has no SHA256SUMS that could be signed" in text) == ("Unverified", True)
+    assert (reason, "has no SHA256SUMS that could be signed: seal it" in text) == ("Unverified", True)
     assert (await refusal(signed(place, tmp_path).read_package("coredns", "2.0")))[0] == "NotFound"
 
 
