@@ -25,9 +25,9 @@ from hookrunner.registration.webhook_objects import (
     MUTATING,
     US,
     VALIDATING,
-    Registration,
     TrustedCertificates,
     WebhookConfiguration,
+    WebhookObject,
 )
 from hookrunner.settings import Settings
 from kubetypes.json_values import JSON
@@ -116,7 +116,7 @@ def _clients(obj: JSON) -> list[JSON]:
     return [entry.get("clientConfig", {}) for entry in (obj.get("webhooks") or filter(None, [conversion]))]
 
 
-def _given(registration: Registration, client_config: JSON) -> str:
+def _given(registration: WebhookObject, client_config: JSON) -> str:
     """The flags by which an installation that this leads to is meant."""
     if service := client_config.get("service"):
         kind = "conversion" if registration.resource == DEFINITION else "validating"
@@ -184,7 +184,7 @@ async def _remove(loaded: Settings, dry_run: bool) -> int:
     return 1 if back else 0
 
 
-async def _remove_own(client: Client, registration: Registration, dry_run: bool) -> bool:
+async def _remove_own(client: Client, registration: WebhookObject, dry_run: bool) -> bool:
     """Remove this installation's webhooks from an object, and print that. False if it has none."""
     existing = await read_registration(client, registration)
     step = next_step(registration, existing, TrustedCertificates(), _BY_HAND)
@@ -203,7 +203,7 @@ async def _remove_own(client: Client, registration: Registration, dry_run: bool)
     return True
 
 
-def _named(registration: Registration) -> str:
+def _named(registration: WebhookObject) -> str:
     return f"{registration.resource.kind} {registration.name}"
 
 

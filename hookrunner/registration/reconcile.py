@@ -23,7 +23,13 @@ from hookrunner.kube.lacked_rights import alternatives, tolerated_refusals
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.resources import Resource
 from hookrunner.model.timestamps import micro_time
-from hookrunner.registration.webhook_objects import DEFINITION, Registration, TrustedCertificates, without
+from hookrunner.registration.webhook_objects import (
+    CONFIGURATIONS,
+    DEFINITION,
+    Registration,
+    TrustedCertificates,
+    without,
+)
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 
@@ -70,6 +76,8 @@ def unclaimed(metadata: JSON) -> JSON:
 
 
 _TIMEOUT = 10.0
+_RIGHTS = {DEFINITION: ["list", "update"], **{kind: ["create", "list", "update"] for kind in CONFIGURATIONS}}
+"""The least that each kind needs, where that is less than everything."""
 _VERBS = {"POST": "create", "PUT": "update", "DELETE": "delete"}
 
 
@@ -172,7 +180,7 @@ async def _write(client: Client, registration: Registration, write: WriteStep, e
         with _tolerant(write.method == "DELETE"):
             await _send(client, registration, write)
     except Denied as error:
-        if write.method == "DELETE" and refusals.is_forbidden(error):
+        if write.method == "DELETE" and registration.resource in CONFIGURATIONS and refusals.is_forbidden(error):
             return await _empty(client, registration, existing)
         raise _explained(registration, _VERBS[write.method], error) from error
     return write
@@ -206,7 +214,7 @@ async def _send(client: Client, registration: Registration, write: WriteStep) ->
 
 def _explained(registration: Registration, verb: str, error: Denied) -> Denied:
     resource = registration.resource
-    verbs = ["list", "update"] if resource == DEFINITION else ["create", "list", "update"]
+    verbs = _RIGHTS.get(resource, ["create", "delete", "list", "update", "watch"])
     return refusals.explain_rights(
         error, f"{verb} {resource.kind} '{registration.name}'", refusals.rbac_rule(resource, verbs)
     )

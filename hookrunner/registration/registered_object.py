@@ -45,7 +45,7 @@ from hookrunner.registration.reconcile import (
     take_step,
 )
 from hookrunner.registration.webhook_objects import Registration, TrustedCertificates
-from hookrunner.waits import Pauses
+from hookrunner.waits import Notifier, Pauses
 from kubetypes.json_values import JSON
 
 _log = log.get(__name__)
@@ -58,13 +58,16 @@ _SECOND_LOOK = 30.0
 
 class RegisteredObject:
     """`in_sync`: whether it was in the desired state when it was read last. `settled`: whether it ever was, or is left
-    to another process. `failure`: why it could not be written. `converts_anew` is set when a CRD without a
-    conversion has got one."""
+    to another process. `failure`: why it could not be written. `seen` is the object as it was read or watched last,
+    None if it did not exist; `changed` wakes those that wait for news of any of these. `converts_anew` is set when a
+    CRD without a conversion has got one."""
 
     def __init__(self, client: Client, registration: Registration, claim: Claim) -> None:
         self.registration = registration
         self.in_sync = False
         self.settled = False
+        self.seen: JSON | None = None
+        self.changed = Notifier()
         self.converts_anew = asyncio.Event()
         self._client = client
         self._claim = claim
@@ -131,6 +134,7 @@ class RegisteredObject:
         except KubeError as error:
             return self._note_error(error)
         self._readable.set()
+        self.seen = before
         if isinstance(step, LostRace):
             return False
         if isinstance(step, WriteStep):
@@ -175,6 +179,7 @@ class RegisteredObject:
 
     def _compare(self, obj: JSON | None) -> None:
         """Compare the object that the watch shows; it may be older than our last write, so a repair reads it again."""
+        self.seen = obj
         step = next_step(self.registration, obj, self._trust, self._claim)
         if isinstance(step, WriteStep):
             self._differs.set()
@@ -209,6 +214,7 @@ class RegisteredObject:
         self.failure, self._yielded, self.settled = "", isinstance(step, Yielded), True
         self.in_sync = isinstance(step, InSync) and step.exists
         self._report(_describe_yielded(step) if isinstance(step, Yielded) else self._describe_absent(step))
+        self.changed.notify()
 
     def _describe_absent(self, step: InSync) -> str:
         is_desired = self.registration.digest and not step.exists
@@ -218,6 +224,7 @@ class RegisteredObject:
         """Report a failure: as long as it lasts, the API server admits what hooks would refuse."""
         self.failure, self.in_sync = str(error), False
         self._report(self.failure, "warn" if error.brief else "error")
+        self.changed.notify()
 
     def _report(self, problem: str, level: str = "warn") -> None:
         if problem and problem != self._trouble:

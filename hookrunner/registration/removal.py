@@ -22,11 +22,12 @@ from hookrunner.registration.webhook_objects import (
     US,
     CrdConversion,
     Registration,
+    WebhookObject,
     registrations,
 )
 from hookrunner.waits import Pauses
 
-_Registrations: TypeAlias = AsyncIterator[Registration]
+_WebhookObjects: TypeAlias = AsyncIterator[WebhookObject]
 
 LABELLED = f"{CONVERSION}={US}"
 """Selects the CRDs whose conversion any hookrunner has set."""
@@ -36,7 +37,7 @@ _PAUSES = Pauses(1.0, 60.0)
 _log = log.get(__name__)
 
 
-async def find_possible_leftovers(client: Client, desired: DesiredRegistrations) -> _Registrations:
+async def find_possible_leftovers(client: Client, desired: DesiredRegistrations) -> _WebhookObjects:
     """Yield where an installation may have registered something that is not in `desired`, which is usually empty.
     Raises KubeError."""
     for registration in registrations(desired):

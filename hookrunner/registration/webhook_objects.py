@@ -9,7 +9,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from hookrunner.model.resources import Resource
 from hookrunner.model.reviews import ADMISSION, unit_of
@@ -30,9 +30,10 @@ https://cert-manager.io/docs/concepts/ca-injector/"""
 _OPTIONAL = frozenset({"rules", "matchConditions"})
 """The fields of an entry that only some of our entries have."""
 
-_ADMISSION = "admissionregistration.k8s.io/v1"
-VALIDATING = Resource(_ADMISSION, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", False)
-MUTATING = Resource(_ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False)
+ADMISSION_API = "admissionregistration.k8s.io/v1"
+VALIDATING = Resource(ADMISSION_API, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", False)
+MUTATING = Resource(ADMISSION_API, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False)
+CONFIGURATIONS = (VALIDATING, MUTATING)
 DEFINITION = Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
@@ -67,11 +68,6 @@ class Registration(Protocol):
     def name(self) -> str: ...
 
     @property
-    def target(self) -> Target:
-        """Where it leads the API server."""
-        ...
-
-    @property
     def digest(self) -> str:
         """The digest of the desired content, without the certificates; empty if nothing is desired."""
         ...
@@ -99,7 +95,7 @@ class WebhookConfiguration:
 
     @property
     def digest(self) -> str:
-        return _content_digest(self.entries) if self.entries else ""
+        return content_digest(self.entries) if self.entries else ""
 
     def merged(self, existing: JSON | None, trust: TrustedCertificates) -> JSON | None:
         if existing is None:
@@ -156,7 +152,7 @@ class CrdConversion:
 
     @property
     def digest(self) -> str:
-        return _content_digest(self.conversion) if self.conversion else ""
+        return content_digest(self.conversion) if self.conversion else ""
 
     def merged(self, existing: JSON | None, trust: TrustedCertificates) -> JSON | None:
         """A CRD that does not exist yet is not created."""
@@ -180,12 +176,16 @@ class CrdConversion:
         return self.conversion is None and self.merged(existing, TrustedCertificates()) != existing
 
 
+WebhookObject: TypeAlias = WebhookConfiguration | CrdConversion
+"""An object that leads the API server to one of our servers, its `target`."""
+
+
 def certificates(pem: bytes) -> tuple[bytes, ...]:
     """The certificates in PEM text, each once, as base64 only."""
     return tuple(dict.fromkeys(b"".join(text.split()) for text in _CERTIFICATE.findall(pem)))
 
 
-def registrations(desired: DesiredRegistrations) -> list[Registration]:
+def registrations(desired: DesiredRegistrations) -> list[WebhookObject]:
     """The objects of the desired registrations: always both configurations, even if no hook needs them any more."""
     name, target, doubt = desired.configuration, desired.admission, (desired.incomplete, desired.sure)
     return [
@@ -202,7 +202,7 @@ def without(metadata: JSON, part: str, *keys: str) -> JSON:
     return rest | ({part: left} if left else {})
 
 
-def _content_digest(wanted: JSON) -> str:
+def content_digest(wanted: JSON) -> str:
     """A short text that is the same for equal values."""
     return hashlib.sha256(json_values.canonical(wanted)).hexdigest()[:16]
 
@@ -217,26 +217,26 @@ def _reconciled_entry(present: JSON | None, wanted: JSON, trust: TrustedCertific
     client = _trusting((present or {}).get("clientConfig") or {}, wanted["clientConfig"], trust, injected)
     entry = wanted | {"clientConfig": client}
     known = {key: value for key, value in (present or {}).items() if key in entry or key in _OPTIONAL}
-    return present if present is not None and _same(known, entry) else entry
+    return present if present is not None and is_same(known, entry) else entry
 
 
 def _converted(present: JSON, wanted: JSON, trust: TrustedCertificates, injected: bool) -> JSON:
     before = (present.get("webhook") or {}).get("clientConfig") or {}
     client = _trusting(before, wanted["webhook"]["clientConfig"], trust, injected)
     conversion = wanted | {"webhook": wanted["webhook"] | {"clientConfig": client}}
-    return present if _same(present, conversion) else conversion
+    return present if is_same(present, conversion) else conversion
 
 
 def _trusting(present: JSON, wanted: JSON, trust: TrustedCertificates, injected: bool) -> JSON:
     """The address with the certificates to trust. Certificates of another address are dropped."""
     bundle = present.get("caBundle", "")
     if not injected:
-        same_address = _same({key: value for key, value in present.items() if key != "caBundle"}, wanted)
+        same_address = is_same({key: value for key, value in present.items() if key != "caBundle"}, wanted)
         bundle = trust.bundle(bundle if same_address else "")
     return wanted | ({"caBundle": bundle} if bundle else {})
 
 
-def _same(one: JSON, other: JSON) -> bool:
+def is_same(one: JSON, other: JSON) -> bool:
     """Are they equal for the API server, which leaves out what is empty?"""
     return json_values.equal(_filled(one), _filled(other))
 
