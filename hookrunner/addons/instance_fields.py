@@ -41,6 +41,7 @@ SHAPES: Mapping[str, Shape] = {
     "adopt": FLAG,
     "suspend": FLAG,
     "deletionPolicy": Text(get_args(DeletionPolicy)),
+    "protect": FLAG,
 }
 """The fields in the order of the documentation."""
 

@@ -37,6 +37,7 @@ from hookrunner.model.addon_status import (
     HookCondition,
     InstanceFacts,
     ObjectReport,
+    ProtectionState,
 )
 from hookrunner.model.addons import RECONCILE
 from hookrunner.model.status import IGNORED, shortened
@@ -148,24 +149,11 @@ def _conditions(facts: InstanceFacts, state: AddonObstacle, errors: Sequence[str
         yield _condition("Stalled", True, state.reason, message)
     if facts.fields.patches:
         yield _patches(facts, state)
-    yield from _update(facts)
-    if facts.untested:
-        yield _condition("VersionSupported", False, "Untested", facts.untested)
-    if facts.unknown_fields:
-        yield _condition("FieldsKnown", False, "UnknownFields", unknown_fields_message(facts.unknown_fields))
-    if facts.leftovers:
-        yield _condition("NodesClean", None, "Replaced", facts.leftovers)
+    yield from _about_versions(facts)
+    yield from _about_objects(facts)
     for report in facts.hook_conditions:
         if report.type not in OWN_CONDITIONS:
             yield {"type": report.type, "status": report.status, "reason": report.reason, "message": report.message}
-
-
-def _update(facts: InstanceFacts) -> Iterator[dict[str, str]]:
-    if facts.available_version:
-        text = f"version {facts.available_version} is available; set spec.version, or updatePolicy: automatic"
-        yield _condition("UpdateAvailable", True, "UpdateAvailable", text)
-    elif facts.unread_channel:
-        yield _condition("UpdateAvailable", None, "ChannelUnreadable", facts.unread_channel)
 
 
 def _condition(kind: str, holds: bool | None, reason: str, message: str) -> dict[str, str]:
@@ -186,6 +174,26 @@ def _availability(facts: InstanceFacts) -> dict[str, str]:
         reason = "ObjectsFailed" if unready[0].status == "Failed" else "ObjectsNotReady"
         return _condition("Available", False, reason, str(unready[0]))
     return _condition("Available", True, "Available", f"version {facts.installed.version} works")
+
+
+def _about_versions(facts: InstanceFacts) -> Iterator[dict[str, str]]:
+    if facts.available_version:
+        text = f"version {facts.available_version} is available; set spec.version, or updatePolicy: automatic"
+        yield _condition("UpdateAvailable", True, "UpdateAvailable", text)
+    elif facts.unread_channel:
+        yield _condition("UpdateAvailable", None, "ChannelUnreadable", facts.unread_channel)
+    if facts.untested:
+        yield _condition("VersionSupported", False, "Untested", facts.untested)
+
+
+def _about_objects(facts: InstanceFacts) -> Iterator[dict[str, str]]:
+    if facts.unknown_fields:
+        yield _condition("FieldsKnown", False, "UnknownFields", unknown_fields_message(facts.unknown_fields))
+    if facts.leftovers:
+        yield _condition("NodesClean", None, "Replaced", facts.leftovers)
+    if protection := facts.protection:
+        words = {"reason": protection.reason, "message": protection.message}
+        yield {"type": "Protected", "status": protection.status, **words}
 
 
 def _patches(facts: InstanceFacts, state: AddonObstacle) -> dict[str, str]:
@@ -225,6 +233,14 @@ def _by_type(status: JSON) -> dict[JSON, dict[str, JSON]]:
     """The conditions of a status, which may be anyone's."""
     listed = status.get("conditions") if isinstance(status, dict) else None
     return {entry.get("type"): entry for entry in listed or () if isinstance(entry, dict)}
+
+
+def protection_before(status: JSON) -> ProtectionState | None:
+    """What a status says of the protection of objects, None if it says nothing."""
+    known = _by_type(status).get("Protected")
+    if known is None or known.get("status") not in ("True", "False", "Unknown"):
+        return None
+    return ProtectionState(known["status"], str(known.get("reason") or ""), str(known.get("message") or ""))
 
 
 def unmatched_before(status: JSON) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ from hookrunner.model.addons import Addon, Instance, reference_of
 from hookrunner.model.release_state import ReleaseState
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import INSTANCE, Unit
+from hookrunner.waits import Notifier
 from kubetypes.light_dataclasses import dataclass
 
 _SOON = 2.0
@@ -107,7 +108,7 @@ class Workshop:
 
 class InstanceRegistry:
     """Keeps the units of all instances. `caches` are the instances of each offered addon, by name, `addons` these
-    addons."""
+    addons; of those that are `decided` all instances are known, and `judged` wakes those that wait for others."""
 
     def __init__(self, caches: InstanceCaches, units: Units, states: UnitStates, workshop: Workshop) -> None:
         self.addons: Mapping[str, Addon] = {}
@@ -121,7 +122,8 @@ class InstanceRegistry:
         self._workshop = workshop
         self._live: dict[str, LiveUnit] = {}
         self._ending: set[str] = set()
-        self._decided: set[str] = set()
+        self.decided: set[str] = set()
+        self.judged = Notifier()
 
     @property
     def live(self) -> tuple[LiveUnit, ...]:
@@ -150,7 +152,8 @@ class InstanceRegistry:
         """An addon is not offered any more, or in another state: its units end, and what they have installed stays. A
         deletion that is under way goes on: its user has asked for it before."""
         self._caches.drop(addon)
-        self._decided.discard(addon)
+        self.decided.discard(addon)
+        self.judged.notify()
         self._relate()
         for live in self.live:
             if live.addon.name == addon and live.unit not in self._ending:
@@ -170,7 +173,7 @@ class InstanceRegistry:
         async with aclosing(cache.follow(watches)) as events:
             async for event in events:
                 match event:
-                    case InstanceChanged(instance) if addon.name in self._decided:
+                    case InstanceChanged(instance) if addon.name in self.decided:
                         self._look_at(addon, instance)
                     case InstanceGone(instance):
                         self._note_deletion(addon, instance)
@@ -185,9 +188,10 @@ class InstanceRegistry:
 
     def _judge(self) -> None:
         """Begin with the addons of which all is known now that their gates look at."""
-        for name in self._caches.keys() - self._decided:
+        for name in self._caches.keys() - self.decided:
             if self._can_be_judged(self._caches[name]):
-                self._decided.add(name)
+                self.decided.add(name)
+                self.judged.notify()
                 for instance in self._caches[name]:
                     self._look_at(self.addons[name], instance)
 
@@ -341,7 +345,7 @@ class InstanceRegistry:
         self._ending.discard(live.unit)
         self._changes.note(live.unit)
         self.wake_rivals(live.addon, "Instance-Removed")
-        cache = self._caches[live.addon.name] if live.addon.name in self._decided else None
+        cache = self._caches[live.addon.name] if live.addon.name in self.decided else None
         present = cache.get(live.unit) if cache else None
         if cache and present and present.uid != deleted:  # the watch may still have to tell of the deletion
             self._look_at(cache.addon, present)

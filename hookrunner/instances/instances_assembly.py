@@ -27,6 +27,7 @@ from hookrunner.instances.offer.directory_watch import DirectoryWatch
 from hookrunner.instances.offer.generic_watch import GenericParts, GenericWatch
 from hookrunner.instances.offer.kind_follower import KindFollower
 from hookrunner.instances.offer.kind_life import KindParts
+from hookrunner.instances.protection.object_protection import ObjectProtection, ProtectionTerms, ProtectionTools
 from hookrunner.instances.removal import FinalizerSetter, InstanceRemover, VanishedInstances
 from hookrunner.instances.reports.instance_views import InstanceViews
 from hookrunner.instances.reports.instances_status import InstancesStatus
@@ -44,6 +45,7 @@ from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, SourceOpener
 from hookrunner.packages.source_assembly import open_sources
 from hookrunner.packages.source_locations import mirrors_of
+from hookrunner.registration.reconcile import claim
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -87,6 +89,7 @@ class Instances:
 
         workshop = Workshop(make, client, parts.background, self._forget)
         self.registry = InstanceRegistry(self._caches, convergence.units, states, workshop)
+        self._protection = self._protect(settings)
         self._left = LeftKinds()
         sight = Sight(self._caches, client.outage, self._left)
         self.status = InstancesStatus(self._reported, sight, time.monotonic)
@@ -101,7 +104,8 @@ class Instances:
         background.keep("statuses of addons after outages", self._writer.retry_after_outages)
         rollouts = RolloutWatch(self._convergence.units.tasks.request, states.unit_changes.note)
         releases, home = self._convergence.helm.releases, self._convergence.helm.namespace
-        reports = StatusReports(registry, self._writer, self._health, home, rollouts, self._reported)
+        reports = StatusReports(registry, self._writer, self._health, home, rollouts, self._reported, self._protection)
+        background.keep("protection of objects", self._protection.keep)
         background.keep("reports of addons", reports.follow)
         background.keep("timeouts of addons", rollouts.keep)
         background.keep("earlier objects of addons", EarlierObjects(self._health, releases, states, registry).take_over)
@@ -117,6 +121,12 @@ class Instances:
             self._generics.start(background)
         if self._refresh:
             background.keep("sources of addons", self._look_at_sources)
+
+    def _protect(self, settings: Settings) -> ObjectProtection:
+        kube, helm = self._parts.kube, self._convergence.helm
+        changes = self._convergence.states.unit_changes
+        tools = ProtectionTools(kube.patcher, helm.releases.kinds, kube.watches, claim(time.time()), changes)
+        return ObjectProtection(self.registry, tools, ProtectionTerms(helm.namespace, settings.addons.protect_except))
 
     def _watch_generics(self, settings: Settings) -> GenericWatch:
         kube, kinds, addons = self._parts.kube, self._convergence.helm.releases.kinds, settings.addons

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from hookrunner import log
 from hookrunner.addons.instance_build import PreparedBuild
-from hookrunner.addons.status_conditions import state_of
+from hookrunner.addons.status_conditions import protection_before, state_of
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
@@ -27,6 +27,7 @@ from hookrunner.model.addon_status import (
     InstanceFacts,
     LastHealthy,
     ObjectReport,
+    ProtectionState,
 )
 from hookrunner.model.addons import RECONCILE
 from hookrunner.model.releases import PINNED, ROLLED_BACK, Head
@@ -46,6 +47,12 @@ class KnownHealth(Protocol):
     def changes(self) -> AsyncIterator[ReleaseId]: ...
 
 
+class KnownProtection(Protocol):
+    """`protection.object_protection.ObjectProtection`."""
+
+    def state_of(self, unit: str) -> ProtectionState: ...
+
+
 @dataclass(frozen=True, slots=True)
 class StatusReports:
     """Reports the facts of all instances of `registry`: to `writer` for statuses, to `reported` for Events. Their
@@ -57,6 +64,7 @@ class StatusReports:
     home: str
     rollouts: RolloutWatch
     reported: ReportedInstances
+    protection: KnownProtection
     clock: Callable[[], float] = time.time
 
     async def follow(self) -> None:
@@ -92,6 +100,8 @@ class StatusReports:
             facts = replace(facts, objects=self.health.reports(identity, facts.installed.revision))
         if _is_health_pending(facts, status):
             return
+        if instance.fields.protect:
+            facts = replace(facts, protection=_protection(self.protection.state_of(live.unit), status))
         facts = self.rollouts.judge(live, facts)
         if self.reported.take_in(instance, facts):
             self.registry.wake_dependents(live.addon, "Addon-Ready")
@@ -118,6 +128,12 @@ def facts_of(live: LiveUnit, status: JSON, now: float) -> InstanceFacts:
         leftovers=live.planner.admission.leftovers,
         hook_conditions=live.subject.reports.conditions,
     )
+
+
+def _protection(state: ProtectionState, status: JSON) -> ProtectionState:
+    """What is known of the protection of its objects; what the status says while that is about to change, or is not
+    known yet after a restart."""
+    return (protection_before(status) or state) if state.is_passing else state
 
 
 def _is_health_pending(facts: InstanceFacts, status: JSON) -> bool:

@@ -126,6 +126,17 @@ class ObjectReport:
         return f"{self.name}: {self.message or self.status}"
 
 
+@dataclass(frozen=True, slots=True)
+class ProtectionState:
+    """Whether users are kept from changing the objects of an instance, as the condition Protected. `is_passing`: it
+    will be another state in a moment, so that what was known before counts until then."""
+
+    status: Literal["True", "False", "Unknown"]
+    reason: str
+    message: str
+    is_passing: bool = False
+
+
 OWN_CONDITIONS = frozenset(
     (
         "Ready",
@@ -137,6 +148,7 @@ OWN_CONDITIONS = frozenset(
         "VersionSupported",
         "FieldsKnown",
         "NodesClean",
+        "Protected",
     )
 )
 """Types of conditions that hooks cannot report."""
@@ -191,7 +203,8 @@ class InstanceFacts:
     version is not installed although no obstacle is left: it failed. `unread_channel` says why the channel that it
     follows cannot be read. `unmatched_patches` are patches that fit nothing and are only reported. `untested` says why
     the version counts as untested on this cluster. `unknown_fields` are what the API server ignores of objects, each
-    with its object. `leftovers` is what Nodes may have of the instance whose place this one has taken.
+    with its object. `leftovers` is what Nodes may have of the instance whose place this one has taken. `protection` is
+    that of the objects, None if the spec does not ask for it.
     """
 
     generation: int
@@ -209,6 +222,7 @@ class InstanceFacts:
     unknown_fields: Sequence[str] = ()
     leftovers: str = ""
     hook_conditions: Sequence[HookCondition] = ()
+    protection: ProtectionState | None = None
 
     @property
     def lacks_health(self) -> bool:

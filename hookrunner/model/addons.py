@@ -174,6 +174,7 @@ class CommonFields:
     adopt: bool = False
     suspend: bool = False
     deletion_policy: DeletionPolicy | Literal[""] = ""
+    protect: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,12 @@ from hookrunner.addons.offer.generic_kinds import GENERIC, make_definition
 from hookrunner.cloud.rights import rights_of
 from hookrunner.discovery.addon_kind import ADDONS
 from hookrunner.discovery.addon_kind import make_definition as make_addon_definition
+from hookrunner.instances.protection.protection_policy import policy_name
 from hookrunner.model.addons import Addon
 from hookrunner.model.bindings import Hook
 from hookrunner.model.rights import READS, Reason, Right
 from hookrunner.packages.host_credentials import CredentialsSecret, open_credentials
+from hookrunner.registration.admission_policies import BINDING, POLICY
 from hookrunner.rights.hook_rights import WATCH
 from hookrunner.settings import CertificateSource, Settings
 from kubetypes.json_values import JSON
@@ -42,6 +44,7 @@ def own_rights(settings: Settings, namespace: str, installed: Installation) -> I
         yield from _module_rights(settings, namespace, installed)
     if settings.addons.on:
         yield from _addon_rights(installed.addons)
+        yield from _protection_rights(namespace)
         yield from _login_rights(settings.addons.credentials)
     if settings.addons.generic_sources:
         yield from _generic_rights()
@@ -94,6 +97,12 @@ def _addon_rights(addons: Iterable[Addon]) -> Iterator[Right]:
         yield Right(("",), ("events",), ("create", "patch"), needs=_need("Events on instances"))
         if addon.object.crd != "external":
             yield from _definition_rights([{"metadata": {"name": addon.object.crd_name}}], f"the kind of {addon.name}")
+
+
+def _protection_rights(namespace: str) -> Iterator[Right]:
+    need, plurals = _need("spec.protect of instances"), (POLICY.plural, BINDING.plural)
+    yield Right(_CONFIGURATIONS, plurals, (*WATCH, "update", "delete"), (policy_name(namespace),), needs=need)
+    yield Right(_CONFIGURATIONS, plurals, ("create",), needs=need)
 
 
 def _login_rights(credentials: str) -> Iterator[Right]:

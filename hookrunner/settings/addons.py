@@ -49,6 +49,16 @@ def _resources(text: str) -> tuple[str, ...]:
     return names
 
 
+def _callers(text: str) -> tuple[str, ...]:
+    callers = tuple(part for part in text.split(",") if part)
+    if any(caller != caller.strip() or not caller.isprintable() for caller in callers):
+        raise ValueError(text)
+    return callers
+
+
+CALLERS = OptionType(
+    "USER_OR_GROUP,…", "names of users and groups with commas between them, as the API server knows them", _callers
+)
 PREFIXES = OptionType("PREFIX,…", "beginnings of locations with commas between them; `/` alone is none", _prefixes)
 NAMES = OptionType("NAME,…", "names with commas between them: lowercase letters, digits and `-`, at most 63", _labels)
 RESOURCES = OptionType(
@@ -152,6 +162,13 @@ class AddonsSettings:
         "listed",
         "Addons: what `spec.patches` of instances may change: everything that is installed, with hookrunner's "
         "rights; what `patches` in addon.yaml lists; or nothing.",
+    )
+    protect_except: tuple[str, ...] = setting(
+        "addon-protect-except",
+        CALLERS,
+        "",
+        "Addons: users and groups that may change and delete the objects of instances with `spec.protect`, such as "
+        "`system:serviceaccount:argocd:argocd-application-controller`.",
     )
     private_registry: str = setting(
         "private-registry", REGISTRY, "", "Addons: the registry that images are pulled from, instead of theirs."

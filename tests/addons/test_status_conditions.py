@@ -6,7 +6,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrunner.addons.status_conditions import hook_conditions_before, make_status, obstacle_of, unknown_fields_before
+from hookrunner.addons.status_conditions import (
+    hook_conditions_before,
+    make_status,
+    obstacle_of,
+    protection_before,
+    unknown_fields_before,
+)
 from hookrunner.errors import (
     BadChart,
     BadOutput,
@@ -31,6 +37,7 @@ from hookrunner.model.addon_status import (
     InstanceFacts,
     LastHealthy,
     ObjectReport,
+    ProtectionState,
 )
 from hookrunner.model.addons import CommonFields
 from kubetypes.json_values import JSON
@@ -343,11 +350,21 @@ def test_fields_that_the_server_ignores_are_a_condition_that_a_restart_keeps() -
     assert unknown_fields_before({}) == {}
 
 
+def test_protection_is_a_condition_that_a_restart_keeps() -> None:
+    known = ProtectionState("False", "NotServed", "no such kind")
+    status = status_of(protection=known)
+    assert (conditions(status)["Protected"], status["phase"]) == ("False NotServed", "Current")
+    assert protection_before(status) == known
+    odd = {"conditions": [{"type": "Protected", "status": "perhaps"}]}
+    assert protection_before({}) is protection_before(odd) is None
+
+
 def test_hooks_cannot_report_a_condition_of_ours() -> None:
     """Each flag, text and list of the facts is set once, so that a new condition is among them."""
     texts = {name: "x" for name in ("available_version", "unread_channel", "untested", "rolled_back", "leftovers")}
     facts: list[dict[str, Any]] = [{name: text} for name, text in texts.items()]
     facts += [{"unknown_fields": ("a: .b",)}, {"timed_out": True}]
+    facts += [{"protection": ProtectionState("True", "Enforced", "")}]
     facts += [{"fields": CommonFields(patches=({"target": {}},))}, {"obstacle": obstacle_of(ReleaseFailed("x"))}]
     shown = {type for each in facts for type in conditions(status_of(**each))}
     assert shown == OWN_CONDITIONS

@@ -59,6 +59,11 @@ RARE = {
     "create configmaps (of core, in default)": "values that hooks keep",
     "patch configmaps hookrunner": "values that hooks keep",
     "watch clusters": "no cluster of the tests serves the kind of Cluster API",
+    **{
+        f"{verb} validatingadmissionpol{end}": "an instance with spec.protect, of which test_protection.py is"
+        for verb in ("watch", "create", "update", "delete")
+        for end in ("icies", "icybindings")
+    },
 }
 """What no life is long enough to need: a verb, or with a resource, or with a name too."""
 

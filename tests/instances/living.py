@@ -19,6 +19,7 @@ from hookrunner.errors import NotFound, RunBlocked, RunPostponed
 from hookrunner.instances.instance_informer import InstanceCache, InstanceCaches
 from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
 from hookrunner.instances.instance_rollbacks import GivenUp
+from hookrunner.instances.protection.protection_state import PENDING
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_reports import StatusReports
@@ -27,7 +28,7 @@ from hookrunner.instances.triggers.gate_world import InstanceGates
 from hookrunner.instances.triggers.requirement_watch import RequirementWatch
 from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import ApiCall
-from hookrunner.model.addon_status import AddonObstacle, ObjectReport
+from hookrunner.model.addon_status import AddonObstacle, ObjectReport, ProtectionState
 from hookrunner.model.addons import FINALIZER, Addon, Instance
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, Resource
@@ -173,6 +174,16 @@ class Objects:
                 yield identity
 
 
+class Protection:
+    """The protection of all objects, as a test says that it is."""
+
+    def __init__(self) -> None:
+        self.state = PENDING
+
+    def state_of(self, unit: str) -> ProtectionState:
+        return self.state
+
+
 class Living:
     """The instances of these addons. Objects stand in `cluster`."""
 
@@ -182,7 +193,7 @@ class Living:
         self.caches = InstanceCaches()
         self.watches = _Opener(self.cluster)
         self.reported = ReportedInstances(site.states.notices, site.metrics, site.now)
-        self.objects = Objects()
+        self.objects, self.protection = Objects(), Protection()
         self.ended: list[str] = []
         self.faulty: set[str] = set()
         self.heads: dict[str, Head] = {}
@@ -198,7 +209,7 @@ class Living:
         rollouts = RolloutWatch(site.tasks.request, site.states.unit_changes.note, site.now)
         self._rollouts = rollouts
         self.reports = StatusReports(
-            self.registry, self._writer, self.objects, "home", rollouts, self.reported, site.now
+            self.registry, self._writer, self.objects, "home", rollouts, self.reported, self.protection, site.now
         )
 
     async def start(self) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from hookrunner.convergence.runs.unit_tasks import AT_ONCE
 from hookrunner.errors import HookFailed
-from hookrunner.model.addon_status import ObjectReport
+from hookrunner.instances.protection.protection_state import PENDING
+from hookrunner.model.addon_status import ObjectReport, ProtectionState
 from hookrunner.model.timestamps import rfc3339
 from tests.convergence.conftest import MakeSite
 from tests.instances.living import Living, addon
@@ -43,6 +44,27 @@ async def test_instance_that_cannot_be_reported_leaves_the_others_alone(make_sit
         world.put(name, "dns")
     await world.runs()
     assert (world.status("a"), world.status("b")["phase"]) == ({}, "Current")
+
+
+async def test_protection_is_said_if_it_is_asked_for_and_stays_while_it_is_being_written(make_site: MakeSite) -> None:
+    world = await installed(make_site)
+    assert protected(world) == []
+    world.put("x", "dns", spec={"protect": True}, generation=2)
+    for state, shown in (
+        (PENDING, "Unknown"),
+        (ProtectionState("True", "Enforced", "by x"), "True"),
+        (PENDING, "True"),
+        (ProtectionState("False", "NotServed", "no such kind"), "False"),
+    ):
+        world.protection.state = state
+        world.site.states.unit_changes.note(DNS)
+        await world.runs()
+        assert protected(world) == [shown]
+
+
+def protected(world: Living) -> list[str]:
+    """The status of the condition, without it empty."""
+    return [entry["status"] for entry in world.status("x")["conditions"] if entry["type"] == "Protected"]
 
 
 async def test_run_that_ends_soon_is_one_status(make_site: MakeSite) -> None:

@@ -88,6 +88,7 @@ def _lifecycle_fields(addon: Addon) -> dict[str, JSON]:
             "What happens to the objects when this one is deleted: they are deleted, or stay and belong to no one. "
             "Without it those that were taken over stay, and the others are deleted.",
         ),
+        "protect": _flag("Keep users from changing or deleting the objects, by an admission policy.", False),
     }
 
 
