@@ -72,6 +72,7 @@ def hook(**config: Any) -> Hook:
             Installation(hooks=[hook(**ADMISSION)]),
             {f"{{apiGroups: [{CRDS}], verbs: [{verb}]}}" for verb in ("list", "watch")},
         ),
+        ("discovery.enabled=true,discovery.kinds={pods,webs.example.com}", {}, Installation(), set()),
     ],
 )
 def test_the_chart_grants_hookrunner_what_rbac_prints(
@@ -105,5 +106,5 @@ def flags_in(objects: list[Any]) -> dict[str, str]:
     return {
         name.replace("_", "-").lower(): text
         for name, text in named.items()
-        if name.startswith(("WEBHOOK", "VALIDATING", "CONVERSION", "CONFIG"))
+        if name.startswith(("WEBHOOK", "VALIDATING", "CONVERSION", "CONFIG", "DISCOVERY"))
     }

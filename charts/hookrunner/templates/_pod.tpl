@@ -28,6 +28,10 @@ and purge what the other one has installed. */}}
 {{- with .Values.addons.names }}{{ $_ := set $settings "addons" (join "," .) }}{{ end }}
 {{- with include "hookrunner.addons.namespaces" . }}{{ $_ := set $settings "addon-namespaces" . }}{{ end }}
 {{- end }}
+{{- if .Values.discovery.enabled }}
+{{- $_ := set $settings "discovery" true }}
+{{- with .Values.discovery.kinds }}{{ $_ := set $settings "discovery-kinds" (join "," .) }}{{ end }}
+{{- end }}
 {{- if include "hookrunner.serves" . }}
 {{- $service := include "hookrunner.webhooks" . }}
 {{- $source := ternary "self" "secret" (eq .Values.webhooks.certs "self") }}
