@@ -4,9 +4,13 @@ Level: control plane."""
 
 import json
 import re
+import runpy
 import textwrap
 from collections.abc import Iterator
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -37,8 +41,8 @@ CAPABILITIES = {
     "nodelocaldns": {"NET_ADMIN"},
 }
 
-PRIVILEGED = {"calico-node"}
-"""Felix writes sysctls of interfaces, which are read-only in other containers."""
+PRIVILEGED = {"calico-node", "weave", "weave-npc"}
+"""Felix writes sysctls of interfaces, which are read-only in other containers; Weave Net enters namespaces of Pods."""
 
 CALICO = "crd.projectcalico.org"
 """The group of Calico's own objects, which it makes and deletes."""
@@ -48,11 +52,19 @@ WRITES = {
     "cloud-controller-manager": {"create", "patch", "delete"},
     "flannel": {"patch"},
     "ingress-nginx": {"create", "patch"},
+    "weave-net": {"patch"},
 }
 """What roles allow besides reading and updating: Events, leases, statuses of Nodes and Pods, Nodes of machines, kinds
 of the addon itself."""
-NAMELESS = {"calico": {"nodes/status"}, "canal": {"nodes/status"}, "ingress-nginx": {"ingresses/status"}}
+NAMELESS = {
+    "calico": {"nodes/status"},
+    "canal": {"nodes/status"},
+    "ingress-nginx": {"ingresses/status"},
+    "weave-net": {"nodes/status"},
+}
 """What roles allow to update without a name: each object's own status."""
+ENDED = {"weave-net"}
+"""Addons whose projects have ended, so that there is no next version."""
 READ_SECRETS = {"ingress-nginx"}
 """Certificates of hosts are in Secrets of all namespaces."""
 
@@ -101,7 +113,7 @@ def test_channels_offer_packages_and_one_is_ahead(addon: Path) -> None:
     }
     assert len(versions(addon)) >= 2
     assert offered["stable"] | offered["next"] <= versions(addon)
-    assert offered["next"] - offered["stable"]
+    assert offered["next"] - offered["stable"] or addon.name in ENDED
 
 
 @each("minor", ["1.34", "1.35", "1.36", "1.37"])
@@ -232,6 +244,30 @@ def test_examples_of_the_addon_can_be_installed(
     for text in (*examples, (addon / "example.yaml").read_text()):
         (tmp_path / "instance.yaml").write_text(textwrap.dedent(text))
         assert rendered(tmp_path / "instance.yaml", addon, "default", capsys)
+
+
+class WeaveMetrics(BaseHTTPRequestHandler):
+    """A Node with one connection, and the one to itself that always fails."""
+
+    def do_GET(self) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.end_headers()
+        for state, count in (("established", 1), ("failed", 1), ("pending", 0)):
+            self.wfile.write(f'weave_connections{{encryption="",state="{state}",type="fastdp"}} {count}\n'.encode())
+
+    def log_message(self, *_: Any) -> None: ...
+
+
+def test_weave_net_counts_the_connections_of_each_node() -> None:
+    peers = runpy.run_path(str(ADDONS / "weave-net/hooks/peers.py"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), WeaveMetrics) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        pods = [{"node": "a", "ip": "127.0.0.1"}, {"node": "b", "ip": ""}]
+        answers = peers["ask"](pods, server.server_port)
+        server.shutdown()
+    assert (answers["a"], isinstance(answers["b"], OSError)) == (1, True)
+    assert [peers["judged"](answers, others)["status"] for others in (0, 1, 2)] == ["True", "True", "False"]
+    assert "a has 1: TCP and UDP 6783" in peers["judged"](answers, 2)["message"]
 
 
 @pytest.mark.slow

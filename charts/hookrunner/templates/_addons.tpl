@@ -10,6 +10,7 @@ ingress-nginx: {plural: ingressnginxes}
 kube-proxy: {plural: kubeproxies}
 metrics-server: {plural: metricsservers}
 nodelocaldns: {plural: nodelocaldns}
+weave-net: {plural: weavenets}
 {{- end }}
 
 {{- /* The kinds that are offered, as {addon: {group, plural}}. */}}

@@ -147,6 +147,16 @@ LIVES = [
         },
     ),
     Life(
+        "weave-net",
+        "weavenets",
+        {"podCIDR": "10.9.0.0/16"},
+        {"mtu": 8000},
+        "daemonset/weave-net",
+        '"name":"WEAVE_MTU","value":"8000"',
+        ("2.8.1", "2.7.0"),
+        HEALTHY,
+    ),
+    Life(
         "flannel",
         "flannels",
         {},
