@@ -359,6 +359,10 @@ class Denied(ApiError):
     """401 or 403."""
 
 
+class AccountDenied(Denied):
+    """403 for the ServiceAccount as which a request acted: it lacks the right, whatever hookrunner may do."""
+
+
 class Throttled(ApiError):
     """429, or a 5xx that names a Retry-After."""
 

@@ -1,11 +1,12 @@
 """What the objects of an instance are made from, and the digest of all that: equal digests mean that nothing need be
 rendered, compared or written.
 
-The digest covers the package, what `addon.yaml` says about building, the instance's name, namespace and patches, its
-values and, for a chart that reads them, the capabilities of the cluster. Neither the instance's UID nor its other
-fields are in it: an instance that is created again, or gets another `timeout`, changes no object. The version that was
-installed before is not in it either, though templates read it: it is another one after the very first run, and a
-restart would then find a difference.
+The digest covers the package, what `addon.yaml` says about building, the instance's name, namespace, patches and
+account, its values and, for a chart that reads them, the capabilities of the cluster. Another account changes no
+object, but what it lacks should be found before it has to write. Neither the instance's UID nor its other fields are in
+it: an instance that is created again, or gets another `timeout`, changes no object. The version that was installed
+before is not in it either, though templates read it: it is another one after the very first run, and a restart would
+then find a difference.
 """
 
 import hashlib
@@ -104,6 +105,7 @@ def build_digest(request: BuildRequest) -> str:
         [addon.application, addon.unmatched_patches],
         [images.registry, images.pull_secret],
         list(_patch_parts(request)),
+        *([list(instance.account)] if instance.account else []),
     ]
     values = _without_other_versions(request.values, addon.key)
     # Without what the package does not read, a new CRD changes no digest.

@@ -42,6 +42,7 @@ SHAPES: Mapping[str, Shape] = {
     "suspend": FLAG,
     "deletionPolicy": Text(get_args(DeletionPolicy)),
     "protect": FLAG,
+    "serviceAccountName": TEXT,
 }
 """The fields in the order of the documentation."""
 
@@ -50,6 +51,9 @@ WITH_DEFAULT_IN_FILE = ("channel", "updatePolicy", "rollbackOnFailure", "timeout
 
 MOST_LEVELS = 250
 """How deep an instance may be nested: orjson writes 254 levels, and hooks are given the whole object."""
+
+ACCOUNT = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
+"""Of at most `LONGEST_NAME` characters: the API server allows 253, but release records have the account as a label."""
 
 TIMEOUT = r"([0-9]{1,9}(\.[0-9]{1,9})?(ms|s|m|h)){1,8}"
 LONGEST_TIMEOUT = 63
@@ -110,9 +114,14 @@ def _is_timeout(text: str) -> bool:
         return False
 
 
+def _is_account(text: str) -> bool:
+    return len(text) <= LONGEST_NAME and _NAME.fullmatch(text) is not None
+
+
 _RULES: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "version": (is_version, f"letters, digits and . + _ -, at most {LONGEST_NAME}, without '..'"),
     "channel": (is_channel, f"lowercase letters, digits and -, at most {LONGEST_NAME}"),
+    "serviceAccountName": (_is_account, f"the name of a ServiceAccount of at most {LONGEST_NAME} characters"),
     "timeout": (_is_timeout, "a duration of at least 1s, such as 90s or 1h30m, and at most 292 years"),
 }
 
@@ -140,7 +149,7 @@ def read_instance(addon: Addon, document: JSON) -> Instance:
     if too_large := list(_spec_problems(fields)):
         wrong, fields = too_large, {}
     common = {name: fields[name] for name in SHAPES if fields.get(name) is not None}
-    wrong += [*field_problems(common), *_refused_adoption(addon, common)]
+    wrong += [*field_problems(common), *_refused_adoption(addon, common), *_refused_account(addon, common)]
     refused = {_field(problem) for problem in wrong}
     return Instance(
         unit_name(addon.name, namespace if addon.object.namespaced else "", metadata["name"]),
@@ -196,6 +205,11 @@ def _is_deep(value: JSON) -> bool:
 def _refused_adoption(addon: Addon, common: Mapping[str, JSON]) -> Iterator[Problem]:
     if addon.never_adopts and common.get("adopt") is True:
         yield Problem("adopt", "cannot be true: `adopt: never` in addon.yaml; remove the field")
+
+
+def _refused_account(addon: Addon, common: Mapping[str, JSON]) -> Iterator[Problem]:
+    if common.get("serviceAccountName") and not addon.object.namespaced:
+        yield Problem("serviceAccountName", "needs a namespace, and this kind has none; remove the field")
 
 
 def _field(problem: Problem) -> str:

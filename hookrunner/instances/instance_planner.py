@@ -108,6 +108,8 @@ class InstancePlanner:
         patience = _NEXT_PATIENCE if self._is_blocked else _PATIENCE
         self._is_blocked = True
         options, remover = replace(self.options(ReleaseOptions()), predecessor=None), self._parts.remover
+        if options.account is None:  # who removes the field gets no right to delete by that
+            options = replace(options, account=head.account)
         await remover.remove(Removed(self.addon, self._orphaned or self.instance, head), options, patience)
 
     async def _prepare(self, instance: Instance, capabilities: Capabilities) -> PreparedBuild:
@@ -154,6 +156,7 @@ class InstancePlanner:
             kept_kinds=NEVER_PRUNED,
             kept_revision=self._last_healthy,
             predecessor=self.admission.predecessor,
+            account=self.instance.account,
         )
 
     @property

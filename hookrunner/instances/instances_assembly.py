@@ -81,6 +81,7 @@ class Instances:
             client,
             partial(helm.releases.read_heads, helm.namespace),
             settings.addons.namespaces,
+            settings.addons.accounts,
         )
         planner_parts = self._planner_parts(settings, packages)
 

@@ -34,6 +34,7 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addons import ADDON_LABEL, FINALIZER, ORPHAN, UNMANAGED, Addon, Instance, reference_of
 from hookrunner.model.releases import NEVER_PRUNED, Head, KeptObject, ObjectMarks, Predecessor, ReleaseOptions
+from hookrunner.model.resources import Resource
 from hookrunner.model.status import some
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
@@ -42,6 +43,8 @@ from kubetypes.light_dataclasses import dataclass
 _AT_ONCE = 8
 """Finalizers that are set at the same time. Many instances at a start would open a connection for each, and the first
 run would begin when the last one has its finalizer."""
+
+_NAMESPACES = Resource("v1", "Namespace", "namespaces", False)
 
 _log = log.get(__name__)
 
@@ -133,19 +136,44 @@ class InstanceRemover:
         instance, head = removed.instance, removed.head
         options = replace(options, predecessor=await find_predecessor(self.releases, head))
         reason = reason_to_leave(instance)
-        if not reason and await self._has_lost_owner(head, options.marks):
+        if not reason and await self._has_lost_owner(head, options):
             reason = "it was deleted with the policy Orphan"
         if not reason:
-            return await self.releases.removal.tear_down(head.name, head.namespace, options, patience)
+            return await self._tear_down(head, options, patience)
         await self._note(removed.addon, instance)
-        left = await self.releases.removal.abandon(head.name, head.namespace, options.marks)
+        left = await self.releases.removal.abandon(head.name, head.namespace, options)
         return (KeptObject(f"objects ({left})", reason),) if left else ()
 
-    async def _has_lost_owner(self, head: Head, marks: ObjectMarks) -> bool:
+    async def _tear_down(self, head: Head, options: ReleaseOptions, patience: float) -> tuple[KeptObject, ...]:
+        """Tear a release down. With the namespace of its account, which is that of the instance, the account's rights
+        are deleted in no particular order: the namespace would wait for ever for an instance that waits for rights."""
+        removal, account = self.releases.removal, options.account
+        try:
+            return await removal.tear_down(head.name, head.namespace, options, patience)
+        except ReleaseFailed as error:
+            if not (error.lacks_rights and account and await self._is_being_deleted(account.namespace)):
+                raise
+        objects = await removal.list_objects(head.name, head.namespace)
+        reason = f"namespace {account.namespace} is being deleted, and with it the rights of {account}"
+        kept = tuple(KeptObject(str(each), reason) for each in objects if each.namespace != account.namespace)
+        left = some([kept_object.object for kept_object in kept]) or "none"
+        _log.warn("objects outside of a deleted namespace may be left", release=head.name, objects=left)
+        if not kept:
+            await removal.forget(head.name, head.namespace)
+        return kept
+
+    async def _is_being_deleted(self, namespace: str) -> bool:
+        try:
+            metadata = await writes.read_metadata(self.client, ObjectRef(_NAMESPACES, name=namespace))
+        except NotFound:
+            return True
+        return bool(metadata.get("deletionTimestamp"))
+
+    async def _has_lost_owner(self, head: Head, options: ReleaseOptions) -> bool:
         """Have the objects lost their owner? Records that cannot be read say nothing about that."""
         try:
             objects = await self.releases.read_manifest(head)
-            return await self.releases.removal.has_lost_owner(head, objects, marks)
+            return await self.releases.removal.has_lost_owner(head, objects, options)
         except ReleaseFailed:
             return False
 
@@ -208,6 +236,7 @@ class VanishedInstances:
         marks = ObjectMarks({ADDON_LABEL: head.name})
         predecessor = await find_predecessor(self.releases, head)
         options = ReleaseOptions(marks=marks, respect_ignore=True, kept_kinds=NEVER_PRUNED, predecessor=predecessor)
+        options = replace(options, account=head.account)
         kept = await self.releases.removal.tear_down(head.name, head.namespace, options)
         stays = f"; what stays: {some([*map(str, kept)])}" if kept else ""
         message = f"the instance {head.name} is gone: removed{stays}"

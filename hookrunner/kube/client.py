@@ -74,7 +74,8 @@ class RequestMeter(Protocol):
 @dataclass(frozen=True, slots=True)
 class ApiCall:
     """One request. `path` begins with a slash, already quoted; `body` is JSON; `timeout` covers all repetitions.
-    `largest` is how many bytes of an answer are read, 0 for all; more raises KubeError."""
+    `largest` is how many bytes of an answer are read, 0 for all; more raises KubeError. `user` is the one as which the
+    request acts, empty: the client's own."""
 
     method: str
     path: str
@@ -84,6 +85,7 @@ class ApiCall:
     accept: str = JSON_TYPE
     timeout: float = 60.0
     largest: int = 0
+    user: str = ""
 
 
 class Client:
@@ -226,16 +228,19 @@ class Client:
         if response.status >= 300:
             refusal = await _refusal(call, response)
             self._note_right(call, refusal.raw)
-            raise refusals.explain_credentials(refusals.name_missing_rule(refusal, call.body), connection)
+            raise refusals.explain_credentials(refusals.name_missing_rule(refusal, call.body, call.user), connection)
         self._note_right(call)
         return response
 
     def _note_right(self, call: ApiCall, message: str = "") -> None:
-        """Note whether there was a right. A watch has one of its own, and so has what is selected by its name."""
+        """Note whether there was a right. A watch has one of its own, and so has what is selected by its name. What a
+        user lacks as which the request acts is not ours; that we may not act as this user is."""
+        if call.user and not refusals.is_impersonation(message):
+            message = ""
         if message or self.lacked.refused:
             place = _NAMESPACE.search(call.path)
             verb = "watch" if "watch" in call.params else call.method
-            request = (verb, call.path, call.params.get("fieldSelector"))
+            request = (verb, call.path, call.params.get("fieldSelector"), call.user)
             self.lacked.note(request, message, place[1] if place else "", call.body)
 
     def _check(self, call: ApiCall) -> None:
@@ -247,6 +252,8 @@ class Client:
         headers = {"Accept": call.accept}
         if connection.authorization:
             headers["Authorization"] = connection.authorization
+        if call.user:
+            headers["Impersonate-User"] = call.user
         if call.body is not None:
             headers["Content-Type"] = call.content_type
         return await self._session.request(

@@ -31,7 +31,7 @@ from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 
 _REQUEST = re.compile(
-    r'(?:\S+ (?:"(?P<name>[^"]*)" )?is )?forbidden: User "[^"]*" cannot (?P<verb>\w+) '
+    r'(?:\S+ (?:"(?P<name>[^"]*)" )?is )?forbidden: User "[^"]*" cannot (?P<verb>[\w:-]+) '
     r'(?:resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"(?: in the namespace "(?P<namespace>[^"]*)")?'
     r'|path "(?P<url>[^"]+)")'
 )

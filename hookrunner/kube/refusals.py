@@ -27,7 +27,7 @@ from typing import TypeVar
 import aiohttp
 
 from hookrunner import redaction
-from hookrunner.errors import ApiError, Denied, KubeError, Throttled
+from hookrunner.errors import AccountDenied, ApiError, Denied, KubeError, Throttled
 from hookrunner.kube import lacked_rights
 from hookrunner.kube.credentials import Connection
 from hookrunner.manifests import role_objects
@@ -37,8 +37,12 @@ from kubetypes.json_values import JSON
 
 _Error = TypeVar("_Error", bound=KubeError)
 
-_NO_RIGHT = re.compile(r'User ".*" cannot \w+ (?:resource|path)')
+_NO_RIGHT = re.compile(r'User ".*" cannot [\w:-]+ (?:resource|path)')
 """In the server's words. Quotas, admission and a Namespace that is going answer with 403, too."""
+_IMPERSONATION = re.compile(r'User "[^"]*" cannot impersonate[\w:-]* resource')
+"""The verb is `impersonate`, or `impersonate-on:serviceaccount:create` and the like from Kubernetes 1.36 on
+(https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/#constrained-impersonation)."""
+_ACCOUNT = re.compile(r'[Uu]ser "system:serviceaccount:([^":]+):([^"]+)"')
 
 
 def rbac_rule(resource: Resource, verbs: Sequence[str], subresource: str = "") -> str:
@@ -59,16 +63,26 @@ def is_forbidden(error: BaseException) -> bool:
 
 
 def lacks_rights(error: BaseException) -> bool:
-    """Was a request refused because hookrunner's role lacks a rule?"""
+    """Was a request refused because a role lacks a rule: hookrunner's, or that of the account as which it acted?"""
     if not (isinstance(error, Denied) and is_forbidden(error)):
         return False
     return _NO_RIGHT.search(error.raw) is not None or lacked_rights.is_grant(error.raw)
 
 
-def name_missing_rule(error: ApiError, body: JSON = None) -> ApiError:
-    """The same error, with the rule that allows the request of this body; as it is if it is not about rights."""
+def is_impersonation(message: str) -> bool:
+    """Is a refusal about the right to act as another user?"""
+    return _IMPERSONATION.search(message) is not None
+
+
+def name_missing_rule(error: ApiError, body: JSON = None, user: str = "") -> ApiError:
+    """The same error, with the rule that allows the request of this body; as it is if it is not about rights. `user` is
+    the account as which it acted: what that lacks is AccountDenied."""
     if not (isinstance(error, Denied) and is_forbidden(error)) or _ANONYMOUS in error.raw:
         return error
+    if user and is_impersonation(error.raw):
+        return _explain_impersonation(error, user)
+    if user and lacks_rights(error):
+        error = AccountDenied(error.status, error.reason, str(error), raw=error.raw)
     rules = [role_objects.to_line(right) for right in lacked_rights.lacking(error.raw, "", body)]
     if not rules:
         return error
@@ -80,15 +94,27 @@ def name_missing_rule(error: ApiError, body: JSON = None) -> ApiError:
 
 def explain_rights(error: _Error, what: str, *rules: str) -> _Error | Denied:
     """The same error, saying what could not be done and which rules allow it; as it is if it is not about rights, or
-    about those that a role grants."""
-    if not (isinstance(error, Denied) and lacks_rights(error)) or lacked_rights.is_grant(error.raw):
+    about those that a role grants, or about the right to act as another account."""
+    if not (isinstance(error, Denied) and lacks_rights(error)):
+        return error
+    if lacked_rights.is_grant(error.raw) or is_impersonation(error.raw):
         return error
     return _with_rules(error, what, rules, error.raw if lacked_rights.lacking(error.raw) else str(error))
 
 
 def _with_rules(error: Denied, what: str, rules: Sequence[str], words: str) -> Denied:
-    message = f"no right to {what}: add {' and '.join(rules)} to the role of hookrunner's ServiceAccount ({words})"
-    return Denied(error.status, error.reason, message, raw=error.raw)
+    account = _ACCOUNT.search(error.raw) if isinstance(error, AccountDenied) else None
+    whose = f"ServiceAccount {account[1]}/{account[2]}" if account else "hookrunner's ServiceAccount"
+    message = f"no right to {what}: add {' and '.join(rules)} to the role of {whose} ({words})"
+    return type(error)(error.status, error.reason, message, raw=error.raw)
+
+
+def _explain_impersonation(error: Denied, user: str) -> Denied:
+    """With the rule that servers of all versions know; docs/rights.md has the narrower ones."""
+    _, _, namespace, name = user.split(":")
+    rule = role_objects.to_line(Right(("",), ("serviceaccounts",), ("impersonate",), (name,)))
+    what = f"act as ServiceAccount {namespace}/{name}"
+    return _with_rules(error, what, [f"{rule} in namespace {namespace}"], error.raw)
 
 
 _WRONG_NAME = frozenset({62, 63, 64})

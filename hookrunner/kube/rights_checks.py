@@ -1,4 +1,4 @@
-"""Asks the API server whether rights that were missing have been granted meanwhile.
+"""Asks the API server whether an account has a right, and whether rights that were missing have been granted meanwhile.
 
 Most requests are made again, and show that. Those that are made once, at the start, or about an object that was deleted
 since, would count as refused for a quarter of an hour after the right was granted.
@@ -40,14 +40,19 @@ async def _is_granted(client: Client, refusal: Refusal) -> bool:
     """Has the account all of these rights now? False if the server cannot be asked."""
     try:
         for access in refusal.requests():
-            body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": _spec(access)}
             with tolerated_refusals():
-                answer = await writes.create(client, _REVIEWS, body)
-            if not answer.json["status"]["allowed"]:
-                return False
+                if not await is_allowed(client, access):
+                    return False
     except KubeError:
         return False
     return True
+
+
+async def is_allowed(client: Client, access: AccessRequest) -> bool:
+    """Has the account as which this client acts a right? Raises KubeError if the server cannot be asked."""
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": _spec(access)}
+    answer = await writes.create(client, _REVIEWS, body)
+    return bool(answer.json["status"]["allowed"])
 
 
 def _spec(access: AccessRequest) -> JSON:

@@ -12,7 +12,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
-from hookrunner.model.releases import LONGEST_RELEASE
+from hookrunner.model.releases import LONGEST_RELEASE, ServiceAccount
 from hookrunner.model.resources import ObjectReference, Resource
 from hookrunner.model.units import Drift
 from kubetypes.json_values import JSON
@@ -26,6 +26,7 @@ DeletionPolicy = Literal["Delete", "Orphan"]
 UnmatchedPatches = Literal["refuse", "warn"]
 Downgrade = Literal["allow", "refuse"]
 PatchMode = Literal["all", "listed", "none"]
+AccountRule = Literal["allow", "require"]
 
 CATEGORY = "cluster-addons"
 """What `kubectl get` takes for all instances of all addons."""
@@ -163,7 +164,8 @@ class PatchRule:
 class CommonFields:
     """The fields that `spec` has for every kind. `version` and `channel` are empty if they are not set, `timeout` is in
     seconds, `patches` are as they are written. `deletion_policy` is empty if it is not set: adopted objects stay then,
-    others are deleted."""
+    others are deleted. `service_account_name` is the account as which everything is done with the objects, empty for
+    hookrunner's own."""
 
     version: str = ""
     channel: str = ""
@@ -175,6 +177,7 @@ class CommonFields:
     suspend: bool = False
     deletion_policy: DeletionPolicy | Literal[""] = ""
     protect: bool = False
+    service_account_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +319,12 @@ class Instance:
     def finalizers(self) -> tuple[str, ...]:
         """The finalizers."""
         return tuple(self.document["metadata"].get("finalizers") or ())
+
+    @property
+    def account(self) -> ServiceAccount | None:
+        """The account as which everything is done with its objects; None for hookrunner's own."""
+        name = self.fields.service_account_name
+        return ServiceAccount(self.namespace, name) if name and self.namespace else None
 
     @property
     def is_unmanaged(self) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
+from typing import NamedTuple
 
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
@@ -128,6 +129,21 @@ NEVER_PRUNED = frozenset(
 them."""
 
 
+class ServiceAccount(NamedTuple):
+    """An account as which the objects of a release are read and written."""
+
+    namespace: str
+    name: str
+
+    @property
+    def user(self) -> str:
+        """The name by which authorizers know it."""
+        return f"system:serviceaccount:{self.namespace}:{self.name}"
+
+    def __str__(self) -> str:
+        return f"ServiceAccount {self.namespace}/{self.name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Predecessor:
     """The release of an addon in whose place another one is installed: its name, and how many such successions there
@@ -152,7 +168,8 @@ class ReleaseOptions:
     created. `kept_kinds` (API group, kind) are never pruned. `kept_revision` (0: none) is never dropped from the
     history. `delete_adopted`: an object that was adopted is deleted like others; otherwise it stays.
     `unpatched` are the objects that patches have changed, without the patches, by API group, kind, namespace (empty for
-    kinds without) and name. `predecessor` is the release whose objects this one takes over; its records name it.
+    kinds without) and name. `predecessor` is the release whose objects this one takes over; its records name it. As
+    `account` its objects are read and written, as hookrunner itself without one; records always are hookrunner's own.
     """
 
     adopt: bool = False
@@ -171,6 +188,7 @@ class ReleaseOptions:
     delete_adopted: bool = False
     unpatched: Mapping[tuple[str, ...], JSON] = field(default_factory=dict)
     predecessor: Predecessor | None = None
+    account: ServiceAccount | None = None
 
     @property
     def of_addon(self) -> bool:
@@ -209,7 +227,8 @@ class Head:
     another client wrote the record. `owned` says that we, or addon-operator, made it. `note` is `rolled-back` after a
     failed upgrade, `pinned` after `hookrunner module rollback`, else empty. `addon` and `version` are those of an
     addon's release, empty for a module's. `predecessor` is the release beside which it was installed to take its place,
-    empty for none, and `succession` counts such installations one after another."""
+    empty for none, and `succession` counts such installations one after another. `account` is the one as which its
+    objects were written, if any."""
 
     name: str
     namespace: str
@@ -223,6 +242,7 @@ class Head:
     version: str = ""
     predecessor: str = ""
     succession: int = 0
+    account: ServiceAccount | None = None
 
     @property
     def is_leaving(self) -> bool:

@@ -26,6 +26,7 @@ from hookrunner.background import Background
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
+from hookrunner.kube.impersonation import acting_as
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model import units
@@ -335,8 +336,9 @@ class Drift:
             ref = await self._kinds.resolve_ref(tracked_id)
             if not {"get", "watch"} <= {*ref.resource.verbs}:
                 return ()
-            live = await writes.read(self._client, ref) if release.changes_matter else None
-            metadata = live["metadata"] if live else await writes.read_metadata(self._client, ref)
+            client = acting_as(self._client, release.options.account)
+            live = await writes.read(client, ref) if release.changes_matter else None
+            metadata = live["metadata"] if live else await writes.read_metadata(client, ref)
         except (NotFound, UnknownKind):
             return None
         if is_ignored(metadata, release.options) or is_lent(metadata, release.identity, release.options):
@@ -356,7 +358,8 @@ class Drift:
         that another client has removed."""
         obj = release.objects[tracked_id]
         body = owned(obj, ref.resource, release.identity)
-        if faults := await find_faults(self._client, ref, body, WriteOptions(MANAGER)):
+        client = acting_as(self._client, release.options.account)
+        if faults := await find_faults(client, ref, body, WriteOptions(MANAGER)):
             release.objects[tracked_id] = without_faults(obj, faults)
         return bool(faults)
 

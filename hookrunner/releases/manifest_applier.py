@@ -24,8 +24,8 @@ from hookrunner.model.releases import KeptObject, ReleaseOptions
 from hookrunner.releases.crds import wait_for_serving
 from hookrunner.releases.manifest_objects import CRD, KindResolver, ObjectId, ReleaseId, object_id, stages
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject
-from hookrunner.releases.objects.object_writer import ObjectWriter
-from hookrunner.releases.objects.stage_runner import OBJECTS_AT_ONCE, StageProgress, run_stage
+from hookrunner.releases.objects.object_writer import ObjectWriter, SharedWrites
+from hookrunner.releases.objects.stage_runner import StageProgress, run_stage
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
@@ -56,14 +56,16 @@ class Counts:
 
 
 class ManifestApplier:
-    """Writes to one cluster, for any number of releases at once, in at most 24 requests at a time. `writer` writes
-    single objects, `notes` has what units report of each release, until it is taken."""
+    """Writes to one cluster, for any number of releases at once, in at most 24 requests at a time, with others that
+    have the same `shared`. `writer` writes single objects, `notes` has what units report of each release, until it is
+    taken."""
 
-    def __init__(self, client: Client, kinds: KindResolver) -> None:
+    def __init__(self, client: Client, kinds: KindResolver, shared: SharedWrites | None = None) -> None:
+        shared = shared or SharedWrites(client)
         self._client = client
         self._kinds = kinds
-        self._turn = asyncio.Semaphore(OBJECTS_AT_ONCE)
-        self.writer = ObjectWriter(client, kinds, self._turn)
+        self._turn = shared.turn
+        self.writer = ObjectWriter(client, kinds, shared)
         self.notes = self.writer.notes
         self._remover = ObjectRemover(client, kinds)
 

@@ -11,7 +11,7 @@ does the same for `kubectl apply --server-side`.
 """
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 import orjson
@@ -229,6 +229,19 @@ def was_written(metadata: JSON) -> bool:
     """Has a release ever written the live object? A manifest does not say so: an attempt that failed because the object
     is not ours has it, too."""
     return any(entry.get("manager") == MANAGER for entry in metadata.get("managedFields") or ())
+
+
+NAMESPACE = ("", "Namespace")
+"""The API group and the kind."""
+
+
+def named_verbs(obj: JSON, kept_kinds: Collection[tuple[str, str]]) -> tuple[str, ...]:
+    """What a release does with an object of its manifest by its name, as verbs; before, it creates it. One that stays,
+    by its annotation or because its kind (API group, kind) is kept, is only deleted to be created again when an
+    immutable field changes. Jobs of addons are."""
+    is_kept = must_stay(obj["metadata"]) or (obj["apiVersion"].rpartition("/")[0], obj["kind"]) in kept_kinds
+    may_be_recreated = is_marked(obj["metadata"], RECREATE) or obj["kind"] == "Job"
+    return ("get", "patch") if is_kept and not may_be_recreated else ("get", "patch", "delete")
 
 
 def is_marked(metadata: JSON, annotation: str) -> bool:

@@ -11,13 +11,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 from hookrunner.errors import ReleaseFailed
-from hookrunner.model.releases import Head, KeptObject, ObjectMarks, ReleaseOptions
+from hookrunner.model.releases import Head, KeptObject, ReleaseOptions
 from hookrunner.releases import rollout
-from hookrunner.releases.manifest_objects import ReleaseId, object_id
-from hookrunner.releases.objects.teardown import Teardown
+from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
 from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, now
 from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore, naming_release
-from hookrunner.releases.rollout import RolloutTools
+from hookrunner.releases.release_tools import ReleaseTools
 from kubetypes.json_values import JSON
 
 _T = TypeVar("_T")
@@ -30,16 +29,15 @@ _DELETING = "Deletion in progress (or silently failed)"
 class ReleaseRemoval:
     """Removes releases of one cluster. Errors are as for `Releases`."""
 
-    def __init__(self, store: ReleaseStore, tools: RolloutTools, teardown: Teardown) -> None:
+    def __init__(self, store: ReleaseStore, tools: ReleaseTools) -> None:
         self._store = store
         self._tools = tools
-        self._teardown = teardown
 
     async def uninstall(self, name: str, namespace: str, timeout: float = 1200.0) -> bool:
         """Run delete hooks, delete objects and records. Did the release exist? `timeout` is for each hook."""
 
         async def delete(records: Sequence[ReleaseRecord]) -> tuple[()]:
-            await rollout.delete_all(self._tools, records, timeout)
+            await rollout.delete_all(self._tools.of(ReleaseOptions()), records, timeout)
             return ()
 
         return await self._remove(name, namespace, delete) is not None
@@ -53,19 +51,21 @@ class ReleaseRemoval:
 
         async def delete(records: Sequence[ReleaseRecord]) -> tuple[KeptObject, ...]:
             identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
-            await rollout.run_hooks(self._tools, records[-1], "pre-delete", options.timeout)
-            kept = await self._teardown.delete(everything, identity, options, patience)
-            await rollout.run_hooks(self._tools, records[-1], "post-delete", options.timeout)
+            tools = self._tools.of(options)
+            await rollout.run_hooks(tools, records[-1], "pre-delete", options.timeout)
+            kept = await tools.teardown.delete(everything, identity, options, patience)
+            await rollout.run_hooks(tools, records[-1], "post-delete", options.timeout)
             return kept
 
         return await self._remove(name, namespace, delete) or ()
 
-    async def abandon(self, name: str, namespace: str, marks: ObjectMarks) -> int:
-        """Leave the objects of a release to their users, without our marks; how many there are. If there are any, the
-        records stay until `forget` is called."""
+    async def abandon(self, name: str, namespace: str, options: ReleaseOptions) -> int:
+        """Leave the objects of a release to their users, without the marks of `options`; how many there are. If there
+        are any, the records stay until `forget` is called."""
 
         async def leave(records: Sequence[ReleaseRecord]) -> int:
-            return await self._teardown.abandon(await rollout.by_id(records), rollout.release_of(records[-1]), marks)
+            everything, identity = await rollout.by_id(records), rollout.release_of(records[-1])
+            return await self._tools.of(options).teardown.abandon(everything, identity, options.marks)
 
         return await self._remove(name, namespace, leave) or 0
 
@@ -75,12 +75,17 @@ class ReleaseRemoval:
             with naming_release(release):
                 await self._delete_records(release)
 
-    async def has_lost_owner(self, head: Head, objects: Sequence[JSON], marks: ObjectMarks) -> bool:
+    async def list_objects(self, name: str, namespace: str) -> tuple[ObjectId, ...]:
+        """The objects that the readable records of a release name, whether they exist or not."""
+        async with self._store.hold(name, namespace) as release:
+            return tuple(await rollout.by_id((await release.read_previous()).records))
+
+    async def has_lost_owner(self, head: Head, objects: Sequence[JSON], options: ReleaseOptions) -> bool:
         """Was the owner of the objects of a release deleted so that they should stay, as far as their owner references
         show?"""
         identity = ReleaseId(head.name, head.namespace)
         ids = [object_id(obj, identity) for obj in objects]
-        return await self._teardown.has_lost_owner(ids, identity, marks)
+        return await self._tools.of(options).teardown.has_lost_owner(ids, identity, options.marks)
 
     async def _remove(self, name: str, namespace: str, remove: _Remove[_T]) -> _T | None:
         """Have the objects of a release removed, and then its records, unless objects are left; which. None if the

@@ -35,25 +35,23 @@ from hookrunner.model.releases import (
 )
 from hookrunner.process.pure_calls import SizeBounds, call_by_size
 from hookrunner.releases import rollout
-from hookrunner.releases.helm_hooks import HelmHooks
-from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
-from hookrunner.releases.objects.teardown import NamespaceContents, Teardown
+from hookrunner.releases.objects.object_writer import SharedWrites
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.record import (
     JSON_IS_QUICKER,
     PENDING,
     QUICK_TO_PARSE,
     ReleaseRecord,
-    ReleaseRevision,
     RevisionStatus,
     live_revisions,
-    version_of,
 )
+from hookrunner.releases.records.record_labels import ReleaseRevision, version_of
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
 from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore, naming_release
 from hookrunner.releases.release_removal import ReleaseRemoval
-from hookrunner.releases.rollout import ReleaseRollout, RolloutTools
+from hookrunner.releases.release_tools import ReleaseTools
+from hookrunner.releases.rollout import ReleaseRollout
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
@@ -86,14 +84,12 @@ class Releases:
     def __init__(self, client: Client, discovery: Discovery, watches: Watches, records: RecordSettings) -> None:
         readiness = Readiness(discovery, watches)
         self.kinds = KindResolver(discovery)
-        hooks = HelmHooks(client, self.kinds, readiness)
-        self._tools = RolloutTools(ManifestApplier(client, self.kinds), hooks, readiness)
+        self._tools = ReleaseTools(client, self.kinds, discovery, readiness, SharedWrites(client))
         ours, others = (
             RecordStorage(client, driver, records.home) for driver in (records.driver, OTHER[records.driver])
         )
         self._store = ReleaseStore(ours, others, watches)
-        teardown = Teardown(client, self.kinds, NamespaceContents(client, discovery))
-        self.removal = ReleaseRemoval(self._store, self._tools, teardown)
+        self.removal = ReleaseRemoval(self._store, self._tools)
         self._keep = records.keep
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
@@ -136,7 +132,7 @@ class Releases:
 
     def take_notes(self, name: str, namespace: str) -> WriteNotes:
         """What was written of a release since the last call."""
-        return self._tools.applier.notes.pop(ReleaseId(name, namespace), WriteNotes())
+        return self._tools.shared.notes.pop(ReleaseId(name, namespace), WriteNotes())
 
     async def rollback(
         self, name: str, namespace: str, revision: int | None, digest: str, options: ReleaseOptions = _NO_OPTIONS
@@ -159,11 +155,13 @@ class Releases:
     async def _restore(
         self, release: ReleaseHistory, target: ReleaseRecord, digest: str, note: str, options: ReleaseOptions
     ) -> ReleaseResult:
-        previous = await release.read_previous()
+        previous, tools = await release.read_previous(), self._tools.of(options)
+        with naming_release(release):
+            await rollout.check_rights(tools, previous, _identity(release), target.objects, target.hooks)
         attempt = await call_by_size(
-            target.work, _OBJECT_BY_OBJECT, rollout.rollback_attempt, previous, target, digest, note
+            target.work, _OBJECT_BY_OBJECT, rollout.rollback_attempt, previous, target, digest, note, options.account
         )
-        changed = await self._roll_out(release, ReleaseRollout(self._tools, attempt, previous, options))
+        changed = await self._roll_out(release, ReleaseRollout(tools, attempt, previous, options))
         await self._clean_history(release, options)
         return ReleaseResult(_head(release), changed, attempt.objects)
 
@@ -180,7 +178,7 @@ class Releases:
             everything = (await rollout.by_id([record])).values()
             objects = [obj for obj in everything if _key(obj, namespace) in missing or _key(obj, "") in missing]
             with naming_release(release):
-                return await rollout.repair(self._tools, record, objects, options)
+                return await rollout.repair(self._tools.of(options), record, objects, options)
 
     async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
         """Read the objects of the deployed revision; empty without one."""
@@ -228,6 +226,9 @@ class Releases:
     async def _upgrade(self, release: ReleaseHistory, desired: DesiredRelease) -> int:
         previous = await release.read_previous()
         work = sum(record.work for record in previous.records) + len(desired.rendered.manifest) // JSON_IS_QUICKER
+        tools, rendered = self._tools.of(desired.options), desired.rendered
+        with naming_release(release):
+            await rollout.check_rights(tools, previous, _identity(release), rendered.objects, rendered.hooks)
         if noted := await call_by_size(work, _OBJECT_BY_OBJECT, rollout.with_desired_noted, previous, desired):
             # If the cluster serves other kinds than before and the result is the same, nothing is written. An addon's
             # digest is the whole comparison, so it is always noted, and so is that what was rolled back to is desired.
@@ -238,7 +239,7 @@ class Releases:
                     await release.update(noted)
             return 0
         attempt = await call_by_size(work, _OBJECT_BY_OBJECT, rollout.next_attempt, previous, desired)
-        running = ReleaseRollout(self._tools, attempt, previous, desired.options)
+        running = ReleaseRollout(tools, attempt, previous, desired.options)
         if desired.options.dry_run:
             with naming_release(release):
                 await running.try_out()
@@ -292,7 +293,7 @@ class Releases:
         doubtful = [revision for revision in old if revision in live_revisions(release.history)]
         if doubtful and (previous := await release.read_previous()).records:
             await rollout.delete_exclusive(
-                self._tools, previous.records, {revision.number for revision in doubtful}, options
+                self._tools.of(options), previous.records, {revision.number for revision in doubtful}, options
             )
         await _all(map(release.delete, old))
 
@@ -308,6 +309,10 @@ def _head(release: ReleaseHistory) -> Head:
     head = release.head
     assert head is not None, "it has just been written"
     return head
+
+
+def _identity(release: ReleaseHistory) -> ReleaseId:
+    return ReleaseId(release.name, release.namespace)
 
 
 def _key(obj: JSON, namespace: str) -> tuple[str, str, str]:

@@ -16,25 +16,24 @@ from typing import Any
 
 from hookrunner import log
 from hookrunner.errors import ObjectsDeleted, ReleaseFailed
-from hookrunner.model.releases import DesiredRelease, Head, HelmHook, ReleaseOptions
+from hookrunner.model.releases import DesiredRelease, Head, HelmHook, ReleaseOptions, ServiceAccount
 from hookrunner.model.status import some
 from hookrunner.releases.helm_hooks import HelmHookRun, HelmHooks
 from hookrunner.releases.manifest_applier import ManifestApplier
 from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
+from hookrunner.releases.objects.account_rights import AccountRights
+from hookrunner.releases.objects.teardown import Teardown
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.record import (
     APPLY_METHOD,
-    OURS,
     QUICK_TO_PARSE,
     PreviousRevisions,
     ReleaseRecord,
-    ReleaseRevision,
     RevisionStatus,
     new_record,
     now,
-    release_labels,
-    version_of,
 )
+from hookrunner.releases.records.record_labels import OURS, ReleaseRevision, release_labels, version_of
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
@@ -112,14 +111,17 @@ def next_attempt(previous: PreviousRevisions, desired: DesiredRelease) -> Revisi
     return RevisionAttempt(replace(record, labels=labels), desired.rendered.objects, known)
 
 
-def rollback_attempt(previous: PreviousRevisions, target: ReleaseRecord, digest: str, note: str) -> RevisionAttempt:
-    """A new revision with the content of an earlier one; it stands for a digest from which it was not made."""
+def rollback_attempt(
+    previous: PreviousRevisions, target: ReleaseRecord, digest: str, note: str, account: ServiceAccount | None = None
+) -> RevisionAttempt:
+    """A new revision with the content of an earlier one, written as this account; it stands for a digest from which it
+    was not made."""
     info = target.document["info"] | {"first_deployed": _first_deployed(previous) or now(), "last_deployed": now()}
     record = ReleaseRecord(
         target.document | {"info": info, "version": previous.next_number, "apply_method": APPLY_METHOD}
     )
     head = replace(previous.history[-1].head, revision=previous.next_number, digest=digest, note=note)
-    head = replace(head, version=version_of(target.labels))
+    head = replace(head, version=version_of(target.labels), account=account)
     labels = _user_labels(previous) | release_labels(head, checksum(record.manifest))
     pending = record.with_status(RevisionStatus.PENDING_ROLLBACK, f"Rollback to {target.revision}")
     return RevisionAttempt(replace(pending, labels=labels), target.objects)
@@ -132,7 +134,8 @@ def checksum(manifest: str) -> str:
 
 def _labels(previous: PreviousRevisions, desired: DesiredRelease, number: int, manifest: str) -> dict[str, str]:
     head = Head(desired.name, desired.namespace, number, "", desired.digest, True, desired.options.unmanaged)
-    head = replace(head, addon=desired.addon, version=desired.version, **_succession(previous, desired))
+    head = replace(head, addon=desired.addon, version=desired.version, account=desired.options.account)
+    head = replace(head, **_succession(previous, desired))
     return _user_labels(previous) | release_labels(head, checksum(manifest))
 
 
@@ -183,11 +186,14 @@ def _hooks(record: ReleaseRecord) -> list[tuple[JSON, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class RolloutTools:
-    """What changes one cluster. Every method raises KubeError, or ReleaseFailed with what to do."""
+    """What changes one cluster, as one account; `release_tools.py` makes them. `rights` are those of the account,
+    None for hookrunner's own. Every method raises KubeError, or ReleaseFailed with what to do."""
 
     applier: ManifestApplier
     hooks: HelmHooks
     readiness: Readiness
+    teardown: Teardown
+    rights: AccountRights | None = None
 
 
 @dataclass(slots=True)
@@ -265,6 +271,19 @@ class ReleaseRollout:
 def _keys_of(target: ObjectId) -> set[tuple[str, str, str]]:
     """What an `ObjectKey` of it may be: its namespace counts only for kinds that have namespaces."""
     return {(target.namespace, target.kind, target.name), ("", target.kind, target.name)}
+
+
+async def check_rights(
+    tools: RolloutTools,
+    previous: PreviousRevisions,
+    identity: ReleaseId,
+    objects: Sequence[JSON],
+    hooks: Sequence[HelmHook],
+) -> None:
+    """Ask whether the account may do all that these objects and hooks take, if there is one, before anything is
+    written. Raises ReleaseFailed, KubeError."""
+    if tools.rights:
+        await tools.rights.require(objects, [hook.obj for hook in hooks], identity, await by_id(previous.records))
 
 
 async def repair(tools: RolloutTools, record: ReleaseRecord, objects: Sequence[JSON], options: ReleaseOptions) -> int:

@@ -28,6 +28,7 @@ from hookrunner.rights.hook_rights import declared_rights, reason_of
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.rights.own_rights import Installation, own_rights
 from hookrunner.rights.package_rights import INSTANCE, ModuleCharts, addon_rights
+from hookrunner.rights.release_rights import watched_rights
 from hookrunner.settings import Settings
 from hookrunner.testing.addons.addon_bench import SourceOf, addon_bench
 from hookrunner.testing.bench import Bench, bench
@@ -136,7 +137,10 @@ async def _installed_rights(files: Files, namespace: str, kinds: KindNames) -> l
     if files.offer.addons:
         async with addon_bench(settings, files.offer, files.source_of) as built:
             for addon in files.offer.addons:
-                rights += _of_instances(await addon_rights(addon, built, kinds), settings.addons.namespaces)
+                needed = await addon_rights(addon, built, kinds)
+                if settings.addons.accounts == "require":
+                    needed = watched_rights(needed)
+                rights += _of_instances(needed, settings.addons.namespaces)
     return rights
 
 

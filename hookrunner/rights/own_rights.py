@@ -18,7 +18,7 @@ from hookrunner.model.rights import READS, Reason, Right
 from hookrunner.packages.host_credentials import CredentialsSecret, open_credentials
 from hookrunner.registration.admission_policies import BINDING, POLICY
 from hookrunner.rights.hook_rights import WATCH
-from hookrunner.settings import CertificateSource, Settings
+from hookrunner.settings import AddonsSettings, CertificateSource, Settings
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 
@@ -45,6 +45,7 @@ def own_rights(settings: Settings, namespace: str, installed: Installation) -> I
     if settings.addons.on:
         yield from _addon_rights(installed.addons)
         yield from _protection_rights(namespace)
+        yield from _account_rights(settings.addons)
         yield from _login_rights(settings.addons.credentials)
     if settings.addons.generic_sources:
         yield from _generic_rights()
@@ -103,6 +104,15 @@ def _protection_rights(namespace: str) -> Iterator[Right]:
     need, plurals = _need("spec.protect of instances"), (POLICY.plural, BINDING.plural)
     yield Right(_CONFIGURATIONS, plurals, (*WATCH, "update", "delete"), (policy_name(namespace),), needs=need)
     yield Right(_CONFIGURATIONS, plurals, ("create",), needs=need)
+
+
+def _account_rights(addons: AddonsSettings) -> Iterator[Right]:
+    """Where instances need not name an account, who lets them grants the use of that account alone (docs/rights.md)."""
+    if addons.accounts == "require":
+        account = Right(("",), ("serviceaccounts",), ("get", "impersonate"), needs=_need("accounts of instances"))
+        place = Right(("",), ("namespaces",), ("get",), needs=_need("whether the namespace of an account is deleted"))
+        for right in (account, place):
+            yield from right.in_namespaces(addons.namespaces)
 
 
 def _login_rights(credentials: str) -> Iterator[Right]:

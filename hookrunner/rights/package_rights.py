@@ -22,7 +22,7 @@ from hookrunner.modules.offline import Offline, stock_capabilities
 from hookrunner.packages.channels import is_kubernetes_in
 from hookrunner.releases.manifest_objects import CRD
 from hookrunner.rights.kind_names import KindNames
-from hookrunner.rights.release_rights import Release, health_rights, release_rights
+from hookrunner.rights.release_rights import REQUIRED, Release, health_rights, release_rights
 from hookrunner.testing.addons.addon_bench import AddonBench, BuiltInstance
 from hookrunner.testing.addons.addon_cases import read_cases
 from kubetypes.json_values import JSON
@@ -69,7 +69,7 @@ async def addon_rights(addon: Addon, bench: AddonBench, kinds: KindNames) -> lis
     instances have the namespace `INSTANCE`. Raises BadInput, PackageError."""
     source, builder = bench.source_of(addon), _Builder(bench, _instances(addon))
     release = Release(f"addon {addon.name}", INSTANCE, _KEPT_KINDS)
-    rights = list(release.needs("what it requires", _required_rights(addon, kinds)))
+    rights = list(release.needs(REQUIRED, _required_rights(addon, kinds)))
     kinds.learn(obj for request in builder.requests for obj in request.cluster if obj["kind"] == CRD)
     for version in await source.list_versions(addon.component):
         package = await source.read_package(addon.component, version)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hookrunner.model.rights import ANY, Reason, Right
-from hookrunner.releases.manifest_objects import CRD, RECREATE, is_marked, must_stay
+from hookrunner.releases.manifest_objects import CRD, named_verbs
 from hookrunner.rights.hook_rights import WATCH
 from hookrunner.rights.kind_names import KindNames
 from kubetypes.json_values import JSON
@@ -25,7 +25,12 @@ from kubetypes.light_dataclasses import dataclass
 
 APPLIED = "Helm hooks, whose first apply creates them"
 """The API server asks for `create` then, though the request is a `patch`."""
+ENDED = "the end of Helm hooks"
 DELAYED = "the end of Helm hooks, where finalizers delay it"
+DRIFT = "drift of its objects"
+PODS = "Pods of workloads that are not ready"
+REQUIRED = "what it requires"
+_WATCHED = frozenset({ENDED, DELAYED, DRIFT, PODS, REQUIRED})
 
 _ENDING = frozenset({("batch", "Job"), ("", "Pod")})
 _RBAC = "rbac.authorization.k8s.io"
@@ -66,17 +71,22 @@ def release_rights(
     release = release.creating((*objects, *helm_hooks))
     for obj in objects:
         yield from release.needs("objects of its release", _written(obj, release, kinds))
-        yield from release.needs("drift of its objects", [_watched(obj, kinds)])
+        yield from release.needs(DRIFT, [_watched(obj, kinds)])
     for obj in helm_hooks:
         yield from _hook_rights(obj, release, kinds)
     yield from granted_rights((*objects, *helm_hooks), release)
 
 
+def watched_rights(rights: Iterable[Right]) -> list[Right]:
+    """Of the rights for releases those that hookrunner needs itself where every instance names an account: that reads,
+    writes and grants, hookrunner watches."""
+    return [right for right in rights if all(need.why in _WATCHED for need in right.needs)]
+
+
 def _written(obj: JSON, release: Release, kinds: KindNames) -> Iterator[Right]:
     """What an object needs by its name, and what it needs before it exists."""
-    named = _named(obj, release, kinds, "get", "patch")
-    is_kept = must_stay(obj["metadata"]) or (named.groups[0], obj["kind"]) in release.kept_kinds
-    yield named if is_kept and not _may_be_recreated(obj) else replace(named, verbs=(*named.verbs, "delete"))
+    named = _named(obj, release, kinds, *named_verbs(obj, release.kept_kinds))
+    yield named
     yield replace(named, verbs=("create",), names=())
 
 
@@ -87,11 +97,6 @@ def _named(obj: JSON, release: Release, kinds: KindNames, *verbs: str) -> Right:
     return Right((resource.group,), (resource.plural,), verbs, () if name == ANY else (name,), place)
 
 
-def _may_be_recreated(obj: JSON) -> bool:
-    """Is it deleted to be created again when an immutable field changes? Jobs are in addons."""
-    return is_marked(obj["metadata"], RECREATE) or obj["kind"] == "Job"
-
-
 def _hook_rights(obj: JSON, release: Release, kinds: KindNames) -> Iterator[Right]:
     """A Helm hook is applied without being read; its end is awaited by its name. A definition is never deleted."""
     patched = _named(obj, release, kinds, "patch")
@@ -100,7 +105,7 @@ def _hook_rights(obj: JSON, release: Release, kinds: KindNames) -> Iterator[Righ
     if obj["kind"] != CRD:
         ends = (patched.groups[0], obj["kind"]) in _ENDING
         yield from release.needs("Helm hooks", [replace(patched, verbs=("delete",))])
-        yield from release.needs("the end of Helm hooks" if ends else DELAYED, [replace(patched, verbs=WATCH)])
+        yield from release.needs(ENDED if ends else DELAYED, [replace(patched, verbs=WATCH)])
 
 
 def _watched(obj: JSON, kinds: KindNames) -> Right:
@@ -146,4 +151,4 @@ def health_rights(objects: Sequence[JSON], release: Release) -> Iterator[Right]:
             rights = [Right(("",), ("pods",), ("list",), (), release.place_of(obj))]
             if obj["kind"] == "Deployment":
                 rights.append(Right(("apps",), ("replicasets",), ("list",), (), release.place_of(obj)))
-            yield from release.needs("Pods of workloads that are not ready", rights)
+            yield from release.needs(PODS, rights)

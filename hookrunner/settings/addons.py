@@ -161,7 +161,14 @@ class AddonsSettings:
         one_of("all", "listed", "none"),
         "listed",
         "Addons: what `spec.patches` of instances may change: everything that is installed, with hookrunner's "
-        "rights; what `patches` in addon.yaml lists; or nothing.",
+        "rights or those of `spec.serviceAccountName`; what `patches` in addon.yaml lists; or nothing.",
+    )
+    accounts: Literal["allow", "require"] = setting(
+        "addon-accounts",
+        one_of("allow", "require"),
+        "allow",
+        "Addons: with `require`, only objects are reconciled that name a ServiceAccount of their namespace as "
+        "`spec.serviceAccountName`. What they install is then written with its rights, never with hookrunner's.",
     )
     protect_except: tuple[str, ...] = setting(
         "addon-protect-except",

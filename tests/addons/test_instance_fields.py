@@ -133,3 +133,14 @@ def test_a_file_with_another_object_is_refused(document: JSON, part: str) -> Non
         require_kind(addon(), document)
     assert part in str(refused.value)
     require_kind(addon(), instance_of({}))
+
+
+def test_account_is_one_of_the_instances_namespace() -> None:
+    confined = read_instance(addon(), instance_of({"serviceAccountName": "deployer"}))
+    assert str(confined.account) == "ServiceAccount kube-system/deployer"
+    assert read_instance(addon(), instance_of({"serviceAccountName": ""})).account is None
+    (problem,) = read_instance(addon(), instance_of({"serviceAccountName": "a:b"})).problems
+    assert problem.startswith("spec.serviceAccountName cannot be 'a:b'; use the name of a ServiceAccount")
+    everywhere = read_instance(addon(of={"scope": "Cluster"}), instance_of({"serviceAccountName": "deployer"}))
+    (problem,) = everywhere.problems
+    assert problem == "spec.serviceAccountName needs a namespace, and this kind has none; remove the field"

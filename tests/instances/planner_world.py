@@ -59,7 +59,7 @@ class Records(Releases):
     async def tear_down(
         self, name: str, namespace: str, options: Any, patience: float = 60.0
     ) -> tuple[KeptObject, ...]:
-        self.removed.append(f"torn down {namespace}/{name}")
+        self.removed.append(f"torn down {namespace}/{name}" + (f" as {options.account}" if options.account else ""))
         return (KEPT,)
 
     async def abandon(self, name: str, namespace: str, marks: Any) -> int:

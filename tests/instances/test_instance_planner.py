@@ -23,12 +23,13 @@ from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.status_reports import facts_of
 from hookrunner.model.addons import FINALIZER, Requirements
-from hookrunner.model.releases import Head, KeptObject, ReleaseOptions
+from hookrunner.model.releases import Head, KeptObject, ReleaseOptions, ServiceAccount
 from hookrunner.values.schemas.schema_files import load_of_addon
 from kubetypes.json_values import JSON
 from tests.instances.planner_world import KEPT, MAP, UNIT, World, plan, run
 from tests.instances.samples import instance
 from tests.instances.test_removal import Server
+from tests.tables import each
 
 PATCH = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"more": "yes"}}
 ELSEWHERE = PATCH | {"metadata": {"name": "b"}}
@@ -319,3 +320,17 @@ async def test_channel_of_what_was_just_installed_is_known_before_a_status(world
     facts = facts_of(live, {}, 0.0)
     assert facts.installed is not None
     assert facts.installed.channel == "stable"
+
+
+@each(
+    "spec, account",
+    [({"serviceAccountName": "new"}, " as ServiceAccount default/new"), ({}, " as ServiceAccount default/old")],
+)
+async def test_objects_are_removed_as_the_account_that_is_named_or_has_written_them(
+    world: World, spec: JSON, account: str
+) -> None:
+    """Who removes the field from the spec gets no right to delete by that."""
+    live = world.live(instance(spec=spec))
+    written = replace(head(), account=ServiceAccount("default", "old"))
+    await live.planner.uninstall(live.state, written)
+    assert f"torn down home/{UNIT}{account}" in world.records.removed

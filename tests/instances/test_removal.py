@@ -5,29 +5,35 @@ Level: pure."""
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
 
+from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.convergence.events import Notices
 from hookrunner.errors import Conflict, Denied, NotFound, ReleaseFailed, Unreachable
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.removal import (
     FinalizerSetter,
+    InstanceRemover,
+    Removed,
     VanishedInstances,
     reason_to_leave,
     remove_finalizer,
     vanished,
 )
-from hookrunner.kube.client import ApiCall
+from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.addons import FINALIZER
 from hookrunner.model.events import ObjectSeen, Report, Synced
-from hookrunner.model.releases import Head, KeptObject, ReleaseOptions
+from hookrunner.model.releases import Head, KeptObject, ReleaseOptions, ServiceAccount
 from hookrunner.model.resources import key_of
+from hookrunner.releases.manifest_objects import ObjectId
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
+from tests.controllers.event_server import EventServer
 from tests.instances.samples import ADDON, document, instance
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 
@@ -140,6 +146,7 @@ class Records(Releases):
         self.options = ReleaseOptions()
         self.kept: tuple[KeptObject, ...] = ()
         self.manifests: dict[str, tuple[JSON, ...]] = {}
+        self.objects: tuple[ObjectId, ...] = ()
         self.removal: Any = self
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
@@ -158,6 +165,12 @@ class Records(Releases):
             return self.kept
         del self.heads[name]
         return ()
+
+    async def list_objects(self, name: str, namespace: str) -> tuple[ObjectId, ...]:
+        return self.objects
+
+    async def has_lost_owner(self, *_: Any) -> bool:
+        return False
 
     async def forget(self, name: str, namespace: str) -> None:
         del self.heads[name]
@@ -204,3 +217,25 @@ async def test_vanished_instance_is_purged_as_soon_as_that_is_possible() -> None
     assert [*records.heads] == ["dns.default.x"]
     assert records.options.of_addon
     assert records.options.respect_ignore
+
+
+@each("deleted, left", [("2026-01-01T00:00:00Z", True), ("", False)])
+async def test_rights_that_are_deleted_with_the_namespace_hold_it_up_no_longer(deleted: str, left: bool) -> None:
+    """Otherwise the missing right is the user's matter, and the instance waits for it."""
+    space = Server({"uid": "u", "resourceVersion": "1"} | ({"deletionTimestamp": deleted} if deleted else {}))
+    records = Records([head("dns.default.x")], ReleaseFailed("no right", lacks_rights=True))
+    records.objects = (ObjectId("v1", "ConfigMap", "default", "a"), ObjectId("v1", "ConfigMap", "other", "b"))
+    events = EventServer()
+    remover = InstanceRemover(records, cast(Client, space), EventRecorder(events.client).source("x"))
+    options = ReleaseOptions(account=ServiceAccount("default", "deployer"))
+    removed = Removed(ADDON, instance(), head("dns.default.x"))
+    if left:
+        await remover.remove(removed, options, 1.0)
+        assert [body["message"] for body in events.bodies] == [
+            "other/ConfigMap/b: namespace default is being deleted, and with it the rights of ServiceAccount "
+            "default/deployer"
+        ]
+    else:
+        with pytest.raises(ReleaseFailed, match="no right"):
+            await remover.remove(removed, options, 1.0)
+    assert bool(records.heads) is not left

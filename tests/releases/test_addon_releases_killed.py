@@ -55,7 +55,7 @@ async def tear_down(releases: Releases, place: str) -> None:
 
 
 async def abandon(releases: Releases, place: str) -> None:
-    await releases.removal.abandon("demo", place, options(place).marks)
+    await releases.removal.abandon("demo", place, options(place))
     await releases.removal.forget("demo", place)
 
 

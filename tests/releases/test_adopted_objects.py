@@ -145,12 +145,12 @@ async def test_object_without_an_owner_says_nothing_about_a_deletion(client: Cli
     releases = started(client)
     head = (await releases.reconcile(addon("d1", A, adopt=True))).head
     objects = await releases.read_manifest(head)
-    assert not await releases.removal.has_lost_owner(head, objects, OPTIONS.marks)
+    assert not await releases.removal.has_lost_owner(head, objects, OPTIONS)
 
 
 async def test_abandoned_object_keeps_no_mark(client: Client) -> None:
     await prepare(client)
-    assert await started(client).removal.abandon("demo", "default", OPTIONS.marks) == 2
+    assert await started(client).removal.abandon("demo", "default", OPTIONS) == 2
     assert "annotations" not in await metadata(client)
 
 

@@ -147,3 +147,12 @@ def test_list_of_addons_needs_its_kind_and_the_kinds_that_it_watches() -> None:
         ("", "pods", "list watch", ""),
         ("", "webs", "list watch", ""),
     }
+
+
+def test_required_accounts_are_acted_as_where_instances_are() -> None:
+    flags = {"addons-dir": str(ROOT / "addons"), "addon-namespaces": "a,b"}
+    assert rights(flags | {"addon-accounts": "require"}) - rights(flags) == {
+        (namespace, *right, "")
+        for namespace in ("a", "b")
+        for right in (("serviceaccounts", "get impersonate"), ("namespaces", "get"))
+    }

@@ -5,7 +5,7 @@ from typing import Any
 
 from hookrunner.model.rights import AccessRequest, Reason, Right, merge
 from hookrunner.rights.kind_names import KindNames
-from hookrunner.rights.release_rights import DELAYED, Release, health_rights, release_rights
+from hookrunner.rights.release_rights import DELAYED, Release, health_rights, release_rights, watched_rights
 from kubetypes.json_values import JSON
 from tests.tables import each
 
@@ -28,6 +28,18 @@ def needed(*objects: JSON, helm_hooks: tuple[JSON, ...] = ()) -> list[Right]:
 
 def allowed(rights: list[Right], *requests: AccessRequest) -> list[bool]:
     return [any(right.covers(request) for right in rights) for request in requests]
+
+
+def test_what_an_account_writes_is_only_watched_by_hookrunner() -> None:
+    granted = role("Role", "front", rules=[{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}])
+    front = obj("Deployment", "front", "apps/v1")
+    rights = [*needed(front, granted), *health_rights([front], WEB)]
+    assert {(right.resources, right.verbs) for right in watched_rights(rights)} == {
+        (("deployments",), ("list", "watch")),
+        (("roles",), ("list", "watch")),
+        (("pods",), ("list",)),
+        (("replicasets",), ("list",)),
+    }
 
 
 def test_an_object_is_written_by_its_name_in_its_namespace() -> None:

@@ -25,6 +25,7 @@ and purge what the other one has installed. */}}
 {{- if .Values.addons.enabled }}
 {{- $_ := set $settings "addons-dir" "/addons" }}
 {{- $_ := set $settings "addon-patches" .Values.addons.patches }}
+{{- $_ := set $settings "addon-accounts" .Values.addons.accounts }}
 {{- with .Values.addons.names }}{{ $_ := set $settings "addons" (join "," .) }}{{ end }}
 {{- with include "hookrunner.addons.namespaces" . }}{{ $_ := set $settings "addon-namespaces" . }}{{ end }}
 {{- end }}

@@ -10,7 +10,7 @@ Sources: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/cus
 from collections.abc import Mapping
 from typing import get_args
 
-from hookrunner.addons.instance_fields import MOST_PATCHES, TIMEOUT
+from hookrunner.addons.instance_fields import ACCOUNT, MOST_PATCHES, TIMEOUT
 from hookrunner.model.addons import Addon, CommonFields, DeletionPolicy, UpdatePolicy
 from hookrunner.packages.names import CHANNEL_PATTERN, LONGEST_NAME, VERSION_PATTERN
 from kubetypes.json_values import JSON
@@ -50,7 +50,7 @@ _PATCH = _OPEN | {
 
 def spec_properties(addon: Addon) -> dict[str, JSON]:
     """The common fields, described with an addon's defaults."""
-    return _version_fields(addon.defaults) | _lifecycle_fields(addon) | {"patches": _patches()}
+    return _version_fields(addon.defaults) | _lifecycle_fields(addon) | _account_field(addon) | {"patches": _patches()}
 
 
 def _version_fields(defaults: CommonFields) -> dict[str, JSON]:
@@ -90,6 +90,14 @@ def _lifecycle_fields(addon: Addon) -> dict[str, JSON]:
         ),
         "protect": _flag("Keep users from changing or deleting the objects, by an admission policy.", False),
     }
+
+
+def _account_field(addon: Addon) -> dict[str, JSON]:
+    """Also where it cannot be set: a field that the schema does not have would be dropped without a word, and the
+    objects written with the rights of hookrunner."""
+    text = "ServiceAccount of this namespace as which all objects are read, written and deleted, instead of hookrunner."
+    description = text if addon.object.namespaced else "It cannot be set here: objects of this kind have no namespace."
+    return {"serviceAccountName": _pattern(ACCOUNT, description)}
 
 
 def _patches() -> JSON:

@@ -31,6 +31,7 @@ class GateWorld:
     are the offered addons by name. `ready_addons` have an instance that is Ready. `kinds` are `group/version/Kind`
     as the cluster serves them. `objects` has for each required object why it is not ready, "" if it is. `cyclic` are
     addons that would wait for themselves. `hidden` are addons whose instances cannot be listed, and why.
+    `account_required`: each instance must name an account; `account_problem` is why that of this one cannot be used.
     """
 
     kubernetes: str = ""
@@ -46,6 +47,8 @@ class GateWorld:
     objects: Mapping[RequiredObject, str] = field(default_factory=dict)
     cyclic: Collection[str] = ()
     hidden: Mapping[str, str] = field(default_factory=dict)
+    account_required: bool = False
+    account_problem: str = ""
 
     def of_addons(self, names: Collection[str]) -> list[Instance]:
         """The instances of the addons with these names."""

@@ -45,7 +45,7 @@ def closed_gate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObst
     if not is_allowed_namespace(instance.namespace, world.namespaces):
         return _shut_out(instance, world)
     conflict = _duplicate(instance, addon, world) or exclusion(instance, addon, world)
-    return conflict or _invalid(instance) or _waiting(addon, world)
+    return conflict or _invalid(instance) or _without_account(instance, world) or _waiting(instance, addon, world)
 
 
 def looks_at(addon: Addon, addons: Mapping[str, Addon]) -> frozenset[str]:
@@ -82,6 +82,16 @@ def _invalid(instance: Instance) -> AddonObstacle | None:
     return AddonObstacle(AddonPhase.RENDER_FAILED, "SpecInvalid", text)
 
 
+def _without_account(instance: Instance, world: GateWorld) -> AddonObstacle | None:
+    """Whose rights would be used for it, if every instance must name an account?"""
+    if not world.account_required or instance.account:
+        return None
+    way = f"name a ServiceAccount of namespace {instance.namespace}"
+    text = way if instance.namespace else "an instance without a namespace can have none, and so is not installed"
+    problem = f"spec.serviceAccountName is required (--addon-accounts require): {text}"
+    return AddonObstacle(AddonPhase.RENDER_FAILED, "SpecInvalid", problem)
+
+
 def _duplicate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObstacle | None:
     if addon.instances == "many":
         return None
@@ -95,9 +105,11 @@ def _duplicate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObsta
 # ── requirements ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _waiting(addon: Addon, world: GateWorld) -> AddonObstacle | None:
+def _waiting(instance: Instance, addon: Addon, world: GateWorld) -> AddonObstacle | None:
     """All requirements that do not hold, in one message."""
     missing = list(_missing(addon, world))
+    if world.account_problem:
+        missing.append((f"{instance.account}: {world.account_problem}", None))
     if not missing:
         return None
     text = "waiting for " + "; ".join(what for what, _ in missing)

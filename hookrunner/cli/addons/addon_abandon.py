@@ -29,6 +29,7 @@ from hookrunner.kube.watch import Watches
 from hookrunner.kube.writes import ListOptions, ObjectRef
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addons import ADDON_LABEL, CATEGORY, UNMANAGED, Addon, AddonObject, Instance
+from hookrunner.model.releases import ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases.crds import DEFINITION
 from hookrunner.releases.records.record_storage import Driver
@@ -81,10 +82,11 @@ async def _abandon(loaded: Settings, addon: str, name: str, namespace: str) -> l
         if not target.instance.is_unmanaged:
             await writes.merge_patch(client, ref, {"metadata": {"annotations": {UNMANAGED: "true"}}})
             await asyncio.sleep(_SETTLED)
+        marks = marks_of(target.addon, target.instance)
         lines = [f"{addon}/{name}: annotated with {UNMANAGED}=true"]
         for driver, home in await _homes(client, target.instance.unit):
             removal, unit = _releases(client, driver, home).removal, target.instance.unit
-            left = await removal.abandon(unit, home, marks_of(target.addon, target.instance))
+            left = await removal.abandon(unit, home, ReleaseOptions(marks=marks))
             await removal.forget(unit, home)
             lines.append(f"release {home}/{unit}: {left} objects left, records deleted")
         await remove_finalizer(client, target.addon, target.instance)

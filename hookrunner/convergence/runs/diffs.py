@@ -15,6 +15,7 @@ from hookrunner.errors import ApiError, KubeError, NotFound, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
+from hookrunner.kube.impersonation import acting_as
 from hookrunner.kube.writes import ObjectRef, WriteOptions
 from hookrunner.model.releases import ReleaseOptions
 from hookrunner.model.resources import Resource
@@ -39,10 +40,11 @@ _COPY = "kubectl.kubernetes.io/last-applied-configuration"
 
 @dataclass(frozen=True, slots=True)
 class _DiffedRelease:
-    """A release, and how it is rolled out."""
+    """A release, how it is rolled out, and the client of its account."""
 
     identity: ReleaseId
     options: ReleaseOptions
+    client: Client
 
     def sent(self, obj: JSON, resource: Resource) -> JSON:
         """An object of its manifest as it is sent."""
@@ -67,7 +69,7 @@ class Diffs:
         """A unified diff, object by object; objects of the `deployed` revision that are no longer wanted are shown as
         deleted. Values of Secrets are not shown, only that they differ. `options` say how the release is
         rolled out: what is never written or deleted is no difference. Raises KubeError, ReleaseFailed."""
-        release = _DiffedRelease(identity, options)
+        release = _DiffedRelease(identity, options, acting_as(self._client, options.account))
         new = {object_id(obj, identity): obj for obj in wanted}
         old = {object_id(obj, identity): obj for obj in deployed}
         going = [id for id, obj in old.items() if id not in new and release.prunes(id, obj)]
@@ -76,7 +78,7 @@ class Diffs:
 
     async def _compare(self, id: ObjectId, obj: JSON, last: JSON, release: _DiffedRelease) -> str:
         async with self._turn:
-            live = await self._read_live(id)
+            live = await self._read_live(id, release.client)
             metadata, options = live["metadata"] if live else {}, release.options
             if is_ignored(metadata, options) or is_lent(metadata, release.identity, options):
                 return ""
@@ -84,11 +86,11 @@ class Diffs:
             target = None if obj is None else await self._dry_run(id, obj, last if created else None, release)
         return _unified(str(id), _hide_secrets(_without_volatile(live), _without_volatile(target)))
 
-    async def _read_live(self, id: ObjectId) -> JSON:
+    async def _read_live(self, id: ObjectId, client: Client) -> JSON:
         """The live object, None if it does not exist."""
         try:
             resource = await self._discovery.resolve(id.api_version, id.kind)
-            return await writes.read(self._client, ObjectRef(resource, id.namespace, id.name))
+            return await writes.read(client, ObjectRef(resource, id.namespace, id.name))
         except (NotFound, UnknownKind):
             return None
 
@@ -105,11 +107,11 @@ class Diffs:
         try:
             if last is None:
                 accept = accept_unpatched(
-                    self._client, body, release.options.without_patches(resource, body["metadata"])
+                    release.client, body, release.options.without_patches(resource, body["metadata"])
                 )
-                return (await tolerant_writes.apply(self._client, ref, body, _FORCED, accept)).answer
+                return (await tolerant_writes.apply(release.client, ref, body, _FORCED, accept)).answer
             patch = _merge_patch(release.sent(last, resource), body)
-            return (await writes.merge_patch(self._client, ref, patch, _DRY_RUN)).json
+            return (await writes.merge_patch(release.client, ref, patch, _DRY_RUN)).json
         except NotFound:
             return body
         except ApiError as error:

@@ -27,7 +27,7 @@ from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase
-from hookrunner.model.addons import Addon, Instance, RequiredObject
+from hookrunner.model.addons import AccountRule, Addon, Instance, RequiredObject
 from hookrunner.model.releases import Capabilities, Head
 from hookrunner.model.unit_state import ModuleState
 from hookrunner.releases.health.object_health import health_of
@@ -42,7 +42,7 @@ MISSING = "it does not exist"
 class InstanceGates:
     """The gates of all instances, and where they look. `caches` are the instances of each offered addon, by its name,
     and `reported` their states; `read_releases` reads the latest revision of each release, by unit; `namespaces` are
-    those in which instances are reconciled, all if empty."""
+    those in which instances are reconciled, all if empty; `accounts` says whether each must name an account."""
 
     caches: Mapping[str, InstanceCache]
     states: UnitStates
@@ -51,6 +51,7 @@ class InstanceGates:
     client: Client
     read_releases: Callable[[], Awaitable[Mapping[str, Head]]]
     namespaces: tuple[str, ...]
+    accounts: AccountRule = "allow"
     _passed: set[str] = field(default_factory=set)
 
     async def admit(self, instance: Instance, addon: Addon, capabilities: Capabilities) -> Admission:
@@ -59,6 +60,9 @@ class InstanceGates:
             text = f"waiting for the addon {addon.name}, which has left"
             return Admission(AddonObstacle(AddonPhase.PENDING, "Waiting", text))
         world = await look_around(self, addon, capabilities)
+        if account := instance.account:
+            wanted = RequiredObject("v1", "ServiceAccount", account.namespace, account.name)
+            world = replace(world, account_problem=await _problem_of(self, wanted))
         admission = admission_of(instance, addon, replace(world, installed=self._passed.union(world.installed)))
         (self._passed.discard if admission.obstacle else self._passed.add)(instance.unit)
         return admission
@@ -90,6 +94,7 @@ async def look_around(gates: InstanceGates, addon: Addon, served: Capabilities) 
         modules={state.name: required_module(state) for state in wanted_modules if state and state.on},
         objects=dict(zip(required, problems, strict=True)),
         cyclic=cyclic_addons(addons),
+        account_required=gates.accounts == "require",
         hidden={name: cache.obstacle or "not listed yet" for name, cache in seen.items() if not cache.is_listed},
     )
 

@@ -25,9 +25,10 @@ from hookrunner.background import Background
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
+from hookrunner.kube.impersonation import acting_as
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.model.addon_status import ObjectReport
-from hookrunner.model.releases import Head
+from hookrunner.model.releases import Head, ServiceAccount
 from hookrunner.model.resources import ObjectKey, key_of
 from hookrunner.releases.drift_checks import RecheckQueue
 from hookrunner.releases.health.kind_health import VISIBLE_FOR, Clock, KindHealth
@@ -36,7 +37,7 @@ from hookrunner.releases.health.object_status import CURRENT, ObjectHealth, unkn
 from hookrunner.releases.health.pod_watchdog import PodWatchdog
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, managed, object_id
 from hookrunner.releases.object_watches import ObjectWatches
-from hookrunner.releases.records.record import ADDON
+from hookrunner.releases.records.record_labels import ADDON
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 
@@ -50,12 +51,14 @@ _Kind: TypeAlias = tuple[str, str]
 @dataclass(slots=True)
 class _TrackedRelease:
     """The objects of a revision of a release by what reports call them. `unread` are those of which the watch may show
-    an earlier state, with the reason why they cannot be read, empty until that was tried."""
+    an earlier state, with the reason why they cannot be read, empty until that was tried. They are read as `account`,
+    and watched by hookrunner itself."""
 
     revision: int
     objects: dict[ObjectId, str]
     ruled: frozenset[ObjectId]
     unread: dict[ObjectId, str]
+    account: ServiceAccount | None = None
     last: tuple[ObjectReport, ...] | None = None
 
 
@@ -98,7 +101,7 @@ class HealthTracker:
         ruled = frozenset(target for target, obj in named.items() if has_rule(obj))
         names = {target: _name(obj) for target, obj in named.items()}
         unread = dict.fromkeys(ruled, "") if written else {}
-        self._releases[identity] = _TrackedRelease(head.revision, names, ruled, unread)
+        self._releases[identity] = _TrackedRelease(head.revision, names, ruled, unread, head.account)
         for target in ruled:
             self._owners[target.api_version, target.kind][target] = identity
             if written:
@@ -212,7 +215,7 @@ class HealthTracker:
     def _check_owners(self, kind: _Kind, targets: Sequence[ObjectId]) -> None:
         for target in targets:
             health = self._health(target)
-            self._pods.follow(target, health)
+            self._pods.follow(target, health, self._account_of(target))
             if health and health.reason == "PodNotScheduled":
                 self._reads.add_after(target, _SCHEDULING)
         for identity in {self._owners[kind][target] for target in targets}:
@@ -228,11 +231,15 @@ class HealthTracker:
     def _is_tracked(self, target: ObjectId) -> bool:
         return target in self._owners.get((target.api_version, target.kind), {})
 
+    def _account_of(self, target: ObjectId) -> ServiceAccount | None:
+        return self._releases[self._owners[target.api_version, target.kind][target]].account
+
     async def _read(self, target: ObjectId) -> None:
         """Read an object and note its health. It may be tracked no more when it was read."""
         problem = ""
         try:
-            obj = await writes.read(self._client, await self._kinds.resolve_ref(target))
+            client = acting_as(self._client, self._account_of(target))
+            obj = await writes.read(client, await self._kinds.resolve_ref(target))
         except (NotFound, UnknownKind):
             obj = None
         except KubeError as error:

@@ -16,7 +16,9 @@ from hookrunner import log
 from hookrunner.errors import KubeError
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
+from hookrunner.kube.impersonation import acting_as
 from hookrunner.kube.writes import ListOptions, ObjectRef
+from hookrunner.model.releases import ServiceAccount
 from hookrunner.model.resources import Resource
 from hookrunner.releases.drift_checks import RecheckQueue
 from hookrunner.releases.health.object_status import ObjectHealth, failed, field_of
@@ -37,8 +39,10 @@ _log = log.get(__name__)
 
 @dataclass(slots=True)
 class _FollowedWorkload:
-    """A workload in progress: seconds until its Pods are looked at again, and what they said last."""
+    """A workload in progress: the account as which it is read, seconds until its Pods are looked at again, as
+    hookrunner itself, and what they said last."""
 
+    account: ServiceAccount | None
     pause: float = _FIRST
     obstacle: PodObstacle | None = None
 
@@ -52,14 +56,14 @@ class PodWatchdog:
         self._followed: dict[ObjectId, _FollowedWorkload] = {}
         self._due = RecheckQueue()
 
-    def follow(self, target: ObjectId, health: ObjectHealth | None) -> None:
-        """Take in the health of an object, with or without what its Pods say."""
+    def follow(self, target: ObjectId, health: ObjectHealth | None, account: ServiceAccount | None = None) -> None:
+        """Take in the health of an object, with or without what its Pods say. It is read as this account."""
         if (target.group, target.kind) not in _WORKLOADS:
             return
         if health and health.status in ("Current", "NotFound", "Terminating"):
             self.forget(target)
         elif health and health.status == "InProgress" and target not in self._followed:
-            self._followed[target] = _FollowedWorkload()
+            self._followed[target] = _FollowedWorkload(account)
             self._due.add_after(target, _FIRST)
 
     def forget(self, target: ObjectId) -> None:
@@ -82,7 +86,7 @@ class PodWatchdog:
             if (workload := self._followed.get(target)) is None:
                 continue
             try:
-                obstacle = await self._find(target)
+                obstacle = await self._find(target, workload.account)
             except KubeError as error:
                 _log.debug("Pods cannot be looked at", workload=str(target), error=error)
                 obstacle = None
@@ -94,8 +98,8 @@ class PodWatchdog:
                 workload.obstacle = obstacle
                 yield target
 
-    async def _find(self, target: ObjectId) -> PodObstacle | None:
-        workload = await writes.read(self._client, await self._kinds.resolve_ref(target))
+    async def _find(self, target: ObjectId, account: ServiceAccount | None) -> PodObstacle | None:
+        workload = await writes.read(acting_as(self._client, account), await self._kinds.resolve_ref(target))
         selector = field_of(workload, "spec", "selector", "matchLabels")
         if not selector:
             return None

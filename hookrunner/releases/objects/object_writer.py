@@ -1,6 +1,6 @@
 """Writes one object of a release: creates, applies, recreates, adopts or deletes it.
 
-    writer = ObjectWriter(client, kinds, asyncio.Semaphore(24))
+    writer = ObjectWriter(client, kinds, SharedWrites(client))
     result = await writer.write(obj, identity, last, options)
 
 A new object is created by POST, which fails if another client was first, so that nothing can change between the check
@@ -55,6 +55,7 @@ from hookrunner.releases.objects.object_marks import (
 )
 from hookrunner.releases.objects.object_owners import Adopter, ReleaseOwners, check_unowned
 from hookrunner.releases.objects.object_remover import delete_object, explain_rights
+from hookrunner.releases.objects.stage_runner import OBJECTS_AT_ONCE
 from hookrunner.releases.objects.tolerant_writes import TolerantWrite, accept_unpatched, describe
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
@@ -128,16 +129,27 @@ class ObjectWrite:
         return Adoption(self.name, str(owner) if owner else "")
 
 
-class ObjectWriter:
-    """Writes to one cluster, each object in a `turn`. `notes` has what units report of each release, until it is
-    taken."""
+class SharedWrites:
+    """What all who write to one cluster share, as whichever account they act: the objects that are written and removed
+    at the same time (`turn`, `removals`), the owners of objects, which hookrunner looks up itself, and `notes` of what
+    units report of each release, until it is taken."""
 
-    def __init__(self, client: Client, kinds: KindResolver, turn: asyncio.Semaphore) -> None:
+    def __init__(self, client: Client) -> None:
+        self.turn = asyncio.Semaphore(OBJECTS_AT_ONCE)
+        self.removals = asyncio.Semaphore(OBJECTS_AT_ONCE)
+        self.owners = ReleaseOwners(client)
+        self.notes = defaultdict[ReleaseId, WriteNotes](WriteNotes)
+
+
+class ObjectWriter:
+    """Writes to one cluster, each object in its turn."""
+
+    def __init__(self, client: Client, kinds: KindResolver, shared: SharedWrites) -> None:
         self._client = client
         self._kinds = kinds
-        self._turn = turn
-        self._owners = ReleaseOwners(client)
-        self.notes = defaultdict[ReleaseId, WriteNotes](WriteNotes)
+        self._turn = shared.turn
+        self._owners = shared.owners
+        self.notes = shared.notes
 
     async def write(
         self, obj: JSON, identity: ReleaseId, last: JSON | None, options: ReleaseOptions, dry_run: bool = False

@@ -30,7 +30,7 @@ from hookrunner.model.status import some
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, stages
 from hookrunner.releases.objects.object_marks import CREATED, has_owner, is_adopted, without_marks, without_release
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, reason_to_stay
-from hookrunner.releases.objects.stage_runner import OBJECTS_AT_ONCE, StageProgress, run_stage
+from hookrunner.releases.objects.stage_runner import StageProgress, run_stage
 from kubetypes.json_values import JSON
 
 _NAMESPACE = ("", "Namespace")
@@ -91,14 +91,16 @@ def _counted(kind: str, items: Iterable[JSON]) -> Iterator[str]:
 
 
 class Teardown:
-    """Removes objects of releases from one cluster."""
+    """Removes objects of releases from one cluster, each in its `turn`."""
 
-    def __init__(self, client: Client, kinds: KindResolver, contents: NamespaceContents) -> None:
+    def __init__(
+        self, client: Client, kinds: KindResolver, contents: NamespaceContents, turn: asyncio.Semaphore
+    ) -> None:
         self._client = client
         self._kinds = kinds
         self._contents = contents
         self._remover = ObjectRemover(client, kinds)
-        self._turn = asyncio.Semaphore(OBJECTS_AT_ONCE)
+        self._turn = turn
 
     async def delete(
         self, ids: Collection[ObjectId], identity: ReleaseId, options: ReleaseOptions, patience: float

@@ -21,7 +21,8 @@ import orjson
 from hookrunner import log, safe_files
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.json_objects import NO_OBJECTS, JsonObjects
-from hookrunner.model.releases import DesiredRelease, Head, HelmHook
+from hookrunner.model.releases import DesiredRelease, HelmHook
+from hookrunner.releases.records.record_labels import ReleaseRevision
 from kubetypes import json_values
 from kubetypes.bounds import RELEASE_RECORD, TooLarge
 from kubetypes.json_values import JSON
@@ -273,94 +274,6 @@ def _hook(stored: JSON, documents: list[JSON]) -> HelmHook:
         events=tuple(stored.get("events") or ()),
         weight=stored.get("weight", 0),
         delete_policies=tuple(stored.get("delete_policies") or ("before-hook-creation",)),
-    )
-
-
-DIGEST = "hookrunner.io/digest"
-NOTE = "hookrunner.io/note"
-CHECKSUM = "moduleChecksum"
-UNMANAGED = "maintenance.deckhouse.io/no-resource-reconciliation"
-"""The last two are addon-operator's."""
-
-HOME = "hookrunner.io/home"
-"""On records in other namespaces than the operator's: that namespace, so that it finds them again."""
-
-ADDON = "hookrunner.io/addon"
-VERSION = "hookrunner.io/version"
-"""On records of an addon's release: its unit, and the version of its package. Such records have no checksum: without it
-addon-operator takes them for those of another client."""
-
-PREDECESSOR = "hookrunner.io/predecessor"
-"""On all records of an addon's release that was installed to take the place of another one: `<succession>.<name>`."""
-
-OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED, HOME, ADDON, VERSION, PREDECESSOR})
-HELMS_OWN = frozenset({"name", "owner", "status", "version", "createdAt", "modifiedAt"})
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseRevision:
-    """The labels of one record. `version` is its resourceVersion."""
-
-    name: str
-    namespace: str
-    number: int
-    status: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-    version: int = 0
-
-    @property
-    def head(self) -> Head:
-        """The head of its release, if this is the latest revision."""
-        digest, _, number = self.labels.get(DIGEST, "").rpartition(".v")
-        valid = number == str(self.number)
-        succession, _, predecessor = self.labels.get(PREDECESSOR, "").partition(".")
-        return Head(
-            name=self.name,
-            namespace=self.namespace,
-            revision=self.number,
-            status=self.status,
-            digest=digest if valid else "",
-            owned=DIGEST in self.labels or CHECKSUM in self.labels,
-            unmanaged=self.labels.get(UNMANAGED) == "true",
-            note=self.labels.get(NOTE, "") if valid else "",
-            addon=self.labels.get(ADDON, ""),
-            version=version_of(self.labels),
-            predecessor=predecessor,
-            succession=int(succession) if succession.isdecimal() else 0,
-        )
-
-
-def release_labels(head: Head, checksum: str) -> dict[str, str]:
-    """The labels that `ReleaseRevision.head` reads, and those that addon-operator needs to take the release back."""
-    labels = {DIGEST: f"{head.digest}.v{head.revision}", UNMANAGED: "true" if head.unmanaged else "false"}
-    labels |= {ADDON: head.addon, VERSION: _as_label(head.version)} if head.addon else {CHECKSUM: checksum}
-    labels |= {PREDECESSOR: f"{head.succession}.{head.predecessor}"} if head.predecessor else {}
-    return labels | ({NOTE: head.note} if head.note else {})
-
-
-def _as_label(version: str) -> str:
-    """A version as the value of a label, which may have no `+`."""
-    return version.replace("_", "__").replace("+", "_")
-
-
-def version_of(labels: Mapping[str, str]) -> str:
-    """The package's version in the labels of a record, empty without one."""
-    return "_".join(part.replace("_", "+") for part in labels.get(VERSION, "").split("__"))
-
-
-def revision_of(metadata: JSON) -> ReleaseRevision | None:
-    """The revision of a record with this metadata; None if Helm would not find it as a record."""
-    labels = metadata.get("labels") or {}
-    number = labels.get("version", "")
-    if not labels.get("name") or not number.isdecimal():
-        return None
-    return ReleaseRevision(
-        name=labels["name"],
-        namespace=metadata["namespace"],
-        number=int(number),
-        status=labels.get("status", ""),
-        labels={key: value for key, value in labels.items() if key not in HELMS_OWN},
-        version=int(metadata.get("resourceVersion") or 0),
     )
 
 

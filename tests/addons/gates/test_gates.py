@@ -46,6 +46,13 @@ def test_all_gates_are_open() -> None:
     assert gate(made(DNS), instances=[made(DNS)]) == ("", "")
 
 
+def test_an_account_may_be_required_and_has_to_exist() -> None:
+    confined = made(DNS, spec={"serviceAccountName": "deployer"})
+    assert gate(made(DNS), account_required=True) == ("RenderFailed", "SpecInvalid")
+    assert gate(confined, account_required=True) == ("", "")
+    assert gate(confined, account_problem="it does not exist") == ("Pending", "Waiting")
+
+
 def test_gates_close_in_their_order() -> None:
     worst: JSON = {"suspend": True, "timeout": "0s"}
     older = made(DNS, "older", 0)

@@ -56,6 +56,18 @@ async def test_gates_see_what_their_addon_looks_at_and_nothing_else(make_site: M
     assert world.server.requests == []
 
 
+async def test_account_of_an_instance_is_looked_for_in_its_namespace(make_site: MakeSite) -> None:
+    world = Living(make_site(), addon("dns"))
+    world.put("x", "dns", spec={"serviceAccountName": "deployer"})
+    await world.start()
+    obstacle = world.obstacle("dns.kube-system.x")
+    assert obstacle
+    assert obstacle.message == "waiting for ServiceAccount kube-system/deployer: it does not exist"
+    metadata = {"name": "deployer", "namespace": "kube-system"}
+    world.cluster.put({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+    await world.site.reaches("dns.kube-system.x release")
+
+
 async def test_addon_that_is_being_deleted_is_not_ready(make_site: MakeSite) -> None:
     world = Living(make_site(), addon("dns", requires={"addons": ["proxy"]}), addon("proxy"))
     world.put("p", "proxy")

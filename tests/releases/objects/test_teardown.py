@@ -205,12 +205,12 @@ async def test_missing_right_to_delete_is_named(client: Client, world: World) ->
 async def test_abandoned_objects_stay_without_marks_and_records(client: Client, world: World) -> None:
     await started(client).reconcile(addon("d1", A, ROLE, SPACE))
     for _ in range(2):
-        assert await started(client).removal.abandon("demo", "default", OPTIONS.marks) == 3
+        assert await started(client).removal.abandon("demo", "default", OPTIONS) == 3
     await started(client).removal.forget("demo", "default")
     metadata = (await client.get(f"{MAPS}/a"))["metadata"]
     assert {"labels", "annotations", "ownerReferences"}.isdisjoint(key for key, value in metadata.items() if value)
     assert (await world.history(), sorted(await world.maps())) == ([], ["a"])
-    assert await started(client).removal.abandon("demo", "default", OPTIONS.marks) == 0
+    assert await started(client).removal.abandon("demo", "default", OPTIONS) == 0
 
 
 async def test_object_that_another_client_writes_all_the_time_is_not_abandoned(
@@ -222,4 +222,4 @@ async def test_object_that_another_client_writes_all_the_time_is_not_abandoned(
     del live["metadata"]["resourceVersion"]
     client.before_write = lambda call: api.put(live | {"data": {"x": str(next(numbers))}})
     with pytest.raises(ReleaseFailed, match="another client keeps writing it"):
-        await started(client).removal.abandon("demo", "default", OPTIONS.marks)
+        await started(client).removal.abandon("demo", "default", OPTIONS)
