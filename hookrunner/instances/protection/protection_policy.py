@@ -54,10 +54,12 @@ def policy_name(namespace: str) -> str:
 
 
 def validation_of(addon: Addon, instance: Instance) -> JSON:
-    """The rule about the objects of one instance: no one whom the policy asks about may write them."""
+    """The rule about the objects of one instance: no one whom the policy asks about may write them, but the account as
+    which hookrunner does."""
+    account = f" || request.userInfo.username == {_text(instance.account.user)}" if instance.account else ""
     owner = f"{addon.object.kind} {'/'.join(filter(None, (instance.namespace, instance.name)))}"
     return {
-        "expression": f"variables.unit != {_text(instance.unit)}",
+        "expression": f"variables.unit != {_text(instance.unit)}{account}",
         "message": f"it belongs to {owner}, which protects its objects: change the spec of that one instead, or set its"
         " spec.protect to false first",
         "reason": "Forbidden",

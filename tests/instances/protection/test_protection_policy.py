@@ -83,6 +83,14 @@ def test_a_cluster_scoped_instance_is_named_without_a_namespace() -> None:
     assert "belongs to Net x, which" in validation_of(kind, read_instance(kind, {"metadata": {"name": "x"}}))["message"]
 
 
+@pytest.mark.parametrize("name", ["deployer", "other"])
+def test_the_account_as_which_objects_are_written_is_let_through(name: str) -> None:
+    rule = validation_of(ADDON, instance("x", spec={"serviceAccountName": "deployer"}))
+    request = {"userInfo": {"username": f"system:serviceaccount:default:{name}"}}
+    is_allowed = evaluated(rule["expression"], {"variables": {"unit": UNIT}, "request": request})
+    assert is_allowed is (name == "deployer")
+
+
 def test_only_objects_of_protected_instances_are_selected_and_no_subresource() -> None:
     matched = SPEC["matchConstraints"]
     (selected,) = matched["objectSelector"]["matchExpressions"]
