@@ -14,7 +14,7 @@ drift and the health of addons are found (`releases/object_watches.py`): of kind
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -44,8 +44,7 @@ _Kind: TypeAlias = tuple[str, str]
 class InstalledReleases(Protocol):
     """`releases.releases.Releases`."""
 
-    async def read_names(self, namespace: str) -> Collection[str]: ...
-    async def read_head(self, name: str, namespace: str) -> Head | None: ...
+    async def read_heads(self, namespace: str) -> Mapping[str, Head]: ...
     async def read_deployed(self, head: Head) -> DeployedRevision: ...
 
 
@@ -65,13 +64,15 @@ class InstalledComponents:
         self, releases: InstalledReleases, changes: Batches[str], watches: ObjectWatches, queue: AddonQueue
     ) -> None:
         self.is_read = False
-        """Were the records read once?"""
+        """Were the records listed once?"""
         self.whole = watches.reader(whole=True)
         self.metadata = watches.reader(whole=False)
         self._records = releases
         self._changes = changes
         self._queue = queue
         self._releases: dict[ReleaseId, _Installed] = {}
+        self._unread: frozenset[str] = frozenset()
+        """Addons with a record that cannot be read."""
         self._shown: dict[_Kind, KindHealth] = {}
         self._addons_of = defaultdict[tuple[_Kind, str], set[str]](set)
         """The addons of the objects of a kind and a name."""
@@ -86,8 +87,11 @@ class InstalledComponents:
         return [release.version for release in self._of(addon)]
 
     def components(self, addon: str, now: float) -> list[Component] | None:
-        """The objects of an addon, None while the health of one is not known yet."""
+        """The objects of an addon, None while the health of one is not known yet. While a new record cannot be read,
+        those of the earlier one."""
         components = list[Component]()
+        if addon in self._unread and addon not in self.addons:
+            return None
         for target in (target for release in self._of(addon) for target in release.objects):
             shown = self._shown[target.api_version, target.kind]
             if (health := shown.health(target.namespace, target.name, now)) is None:
@@ -128,14 +132,17 @@ class InstalledComponents:
 
     async def _read_releases(self, namespaces: Iterable[str]) -> bool:
         """Look at all records, and read those that are new. False if some could not be read."""
+        heads = dict[ReleaseId, Head]()
         try:
-            heads = {head_id: head for namespace in namespaces for head_id, head in await self._heads(namespace)}
-        except (KubeError, ReleaseFailed) as error:
+            for namespace in namespaces:
+                for name, head in (await self._records.read_heads(namespace)).items():
+                    heads |= {ReleaseId(name, namespace): head} if head.owned else {}
+        except KubeError as error:
             _log.debug("release records cannot be listed", error=error)
             return False
         changed = {known.addon for identity, known in self._releases.items() if identity not in heads}
         self._releases = {identity: known for identity, known in self._releases.items() if identity in heads}
-        unread = 0
+        unread = set[str]()
         for identity, head in heads.items():
             known = self._releases.get(identity)
             if known and known.head == head:
@@ -144,17 +151,12 @@ class InstalledComponents:
                 self._releases[identity] = release
                 changed.add(release.addon)
             else:
-                unread += 1
+                unread.add(addon_name(head))
         if changed:
             self._watch()
-        self.is_read = self.is_read or not unread
+        self.is_read, self._unread = True, frozenset(unread)
         self._queue.note(changed)
         return not unread
-
-    async def _heads(self, namespace: str) -> list[tuple[ReleaseId, Head]]:
-        names = list(await self._records.read_names(namespace))
-        found = [(ReleaseId(name, namespace), await self._records.read_head(name, namespace)) for name in names]
-        return [(identity, head) for identity, head in found if head and head.owned]
 
     async def _try_read(self, identity: ReleaseId, head: Head) -> _Installed | None:
         """What is deployed, None if it cannot be read now."""

@@ -1,7 +1,7 @@
 """The objects of releases, by addon. Level: FakeCluster."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast
 
 import pytest
@@ -35,17 +35,15 @@ class Records:
         self.deployed: dict[Head, DeployedRevision] = {}
         self.reads: list[str] = []
         self.away = False
+        self.broken: set[str] = set()
 
-    async def read_names(self, namespace: str) -> Collection[str]:
+    async def read_heads(self, namespace: str) -> Mapping[str, Head]:
         if self.away:
             raise Unreachable("no connection")
-        return {head.name for head in self.deployed}
-
-    async def read_head(self, name: str, namespace: str) -> Head | None:
-        return next((head for head in self.deployed if head.name == name), None)
+        return {head.name: head for head in self.deployed}
 
     async def read_deployed(self, head: Head) -> DeployedRevision:
-        if self.away:
+        if self.away or head.name in self.broken:
             raise Unreachable("no connection")
         self.reads.append(f"{head.name} {head.revision}")
         return self.deployed[head]
@@ -145,6 +143,17 @@ async def test_records_that_cannot_be_read_leave_what_is_known(installed: Instal
     installed.records.away = True
     installed.release("web", MAP, WEB, revision=2)
     assert await installed.shown("web", 20) == ["ConfigMap default/settings Current"]
+
+
+async def test_record_that_cannot_be_read_keeps_back_its_own_addon_alone(installed: Installed) -> None:
+    installed.put(MAP)
+    installed.records.broken.add("broken")
+    installed.release("broken", MAP)
+    installed.release("web", MAP)
+    assert await installed.shown("broken") is None
+    assert (await installed.shown("web"), installed.parts.is_read) == (["ConfigMap default/settings Current"], True)
+    installed.records.broken.clear()
+    assert await installed.shown("broken", 6) == ["ConfigMap default/settings Current"]
 
 
 async def test_nothing_counts_as_read_before_the_records_could_be() -> None:
