@@ -8,11 +8,12 @@ import re
 from typing import NamedTuple
 
 from .coredns_releases import NEWEST, known_version
-from .corefile import Unreadable
+from .corefile import Unreadable, parse
 from .corefile_migration import is_default, migrate, notices
 
 ANNOTATION = "hookrunner.io/corefile-version"
-_CHANGE_IT = f"correct spec.corefile, or state in the annotation {ANNOTATION} for which version it was written"
+_CORRECT = "correct spec.corefile"
+_STATE = f"state in the annotation {ANNOTATION} for which version it was written"
 
 
 class Versions(NamedTuple):
@@ -46,6 +47,10 @@ def choose(text: str, written_for: str, versions: Versions, domain: str) -> Choi
     Raises ValueError with what to do: that version is not known, or the text cannot be read."""
     target = _or_newest(versions.installed)
     try:
+        parse(text)
+    except Unreadable as error:
+        raise ValueError(f"{error}: {_CORRECT}") from None
+    try:
         origin = known_version(written_for) if written_for else target
     except ValueError as error:
         raise ValueError(f"annotation {ANNOTATION}: {error}") from None
@@ -54,11 +59,10 @@ def choose(text: str, written_for: str, versions: Versions, domain: str) -> Choi
             return Choice("")
         migrated = migrate(text, origin, target)
     except Unreadable as error:
-        raise ValueError(f"{error}: {_CHANGE_IT}") from None
+        raise ValueError(f"{error}: {_CORRECT}, or {_STATE}") from None
     upcoming = _or_newest(versions.available or versions.installed)
-    return Choice(
-        migrated, *_report(text, migrated, Migration(written_for or versions.installed, origin, target, upcoming))
-    )
+    migration = Migration(written_for or versions.installed, origin, target, upcoming)
+    return Choice(migrated, *_report(text, migrated, migration))
 
 
 def _or_newest(version: str) -> str:
@@ -73,14 +77,13 @@ def _report(text: str, migrated: str, migration: Migration) -> tuple[str, str]:
     """Reason and message of the condition."""
     prefix = f"spec.corefile is for CoreDNS {migration.written_for}"
     changes = notices(text, migration.origin, migration.upcoming)
-    if migration.upcoming != migration.target:
-        try:
-            is_changed = migrate(text, migration.origin, migration.upcoming) != migrated
-        except Unreadable as error:
-            is_changed, changes = True, [*changes, f"the upgrade will fail, {error}"]
-        if is_changed or changes:
-            return "Upgrade", _joined(f"{prefix}, an upgrade to {migration.upcoming} changes it", changes)
-    elif migrated != text:
+    try:
+        is_changed = migrate(text, migration.origin, migration.upcoming) != migrated
+    except Unreadable as error:
+        is_changed, changes = True, [*changes, f"the upgrade will fail, {error}"]
+    if is_changed:
+        return "Upgrade", _joined(f"{prefix}, an upgrade to {migration.upcoming} changes it", changes)
+    if migrated != text:
         return "Migrated", _joined(f"{prefix}, {migration.target} gets it migrated", changes)
     return ("Outdated", _joined(prefix, changes)) if changes else ("", "")
 
