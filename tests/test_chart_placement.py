@@ -18,7 +18,7 @@ PODS = {
     "first objects": ("tests/rendered_charts/modules-and-addons.yaml", "Job"),
     "hookrunner, in the network of Pods": ("tests/rendered_charts/defaults.yaml", "Deployment"),
     "kube-proxy": ("addons/kube-proxy/tests/default.out.yaml", "DaemonSet"),
-    "cloud controller manager": ("modules/060-cloud-controller-manager/tests/defaults.yaml", "DaemonSet"),
+    "cloud controller manager": ("addons/cloud-controller-manager/tests/default.out.yaml", "DaemonSet"),
     "CoreDNS": ("addons/coredns/tests/default.out.yaml", "Deployment"),
 }
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"

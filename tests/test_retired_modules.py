@@ -1,4 +1,4 @@
-"""What the modules installed that shipped until 0.2.0, and their addons install under the same names: so nothing has to
+"""What the modules installed that shipped until 0.3.0, and their addons install under the same names: so nothing has to
 be created again when the addon takes over (docs/retired-modules.md).
 
 Level: pure."""
@@ -12,6 +12,14 @@ from tests.tables import each
 
 ADDONS = Path(__file__).parents[1] / "addons"
 INSTALLED = {
+    "cloud-controller-manager": """\
+ServiceAccount kube-system cloud-controller-manager
+ClusterRole - hookrunner-cloud
+ClusterRoleBinding - hookrunner-cloud ClusterRole/hookrunner-cloud
+Role kube-system hookrunner-cloud
+RoleBinding kube-system hookrunner-cloud Role/hookrunner-cloud
+DaemonSet kube-system cloud-controller-manager name=cloud-controller-manager,k8s-app=cloud-controller-manager
+""",
     "coredns": """\
 PodDisruptionBudget kube-system coredns
 ServiceAccount kube-system coredns
@@ -47,6 +55,22 @@ Deployment kubernetes-dashboard kubernetes-dashboard-gateway instance=kubernetes
 Deployment kubernetes-dashboard kubernetes-dashboard-metrics-scraper instance=kubernetes-dashboard,name=kubernetes-dashboard-metrics-scraper
 Deployment kubernetes-dashboard kubernetes-dashboard-web instance=kubernetes-dashboard,name=kubernetes-dashboard-web
 """,  # noqa: E501
+    "ingress-nginx": """\
+Namespace - ingress-nginx
+PodDisruptionBudget ingress-nginx ingress-nginx-controller
+ServiceAccount ingress-nginx ingress-nginx
+Secret ingress-nginx ingress-nginx-admission
+ConfigMap ingress-nginx ingress-nginx-controller
+ClusterRole - ingress-nginx
+ClusterRoleBinding - ingress-nginx ClusterRole/ingress-nginx
+Role ingress-nginx ingress-nginx
+RoleBinding ingress-nginx ingress-nginx Role/ingress-nginx
+Service ingress-nginx ingress-nginx-controller
+Service ingress-nginx ingress-nginx-controller-admission
+Deployment ingress-nginx ingress-nginx-controller component=controller,instance=ingress-nginx,name=ingress-nginx
+IngressClass - nginx
+ValidatingWebhookConfiguration - ingress-nginx-admission
+""",
     "metrics-server": """\
 ServiceAccount kube-system metrics-server
 ClusterRole - system:aggregated-metrics-reader

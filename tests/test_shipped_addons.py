@@ -3,8 +3,10 @@
 Level: control plane."""
 
 import json
+import os
 import re
 import runpy
+import subprocess
 import textwrap
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -286,3 +288,24 @@ def test_the_linter_reports_nothing_about_addons_and_their_hooks(capsys: pytest.
 def test_hooks_of_addons_need_the_sdk_and_the_standard_library_only(hook: Path) -> None:
     own = {"lib"} & {path.name for path in hook.parent.iterdir()}
     assert {name.partition(".")[0] for name in foreign_imports(hook)} <= own
+
+
+@pytest.mark.slow
+def test_the_previous_certificate_is_trusted_while_it_is_valid(tmp_path: Path) -> None:
+    host = "ingress-nginx-controller-admission.ingress-nginx.svc"
+    asked = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{tmp_path}/key"]
+    subject = ["-subj", "/CN=old", "-addext", f"subjectAltName=DNS:{host}", "-days", "10"]
+    old = subprocess.run(["openssl", "req", *asked, *subject], capture_output=True, text=True, check=True).stdout
+    known = {"certificate": old, "key": (tmp_path / "key").read_text(), "trusted": old}
+    values = {"global": {}, "ingressNginx": {"internal": {"admission": known}}}
+    (tmp_path / "values").write_text(json.dumps(values))
+    (tmp_path / "contexts").write_text(json.dumps([{"binding": "daily", "snapshots": {"secrets": []}}]))
+    places = {"BINDING_CONTEXT_PATH": "contexts", "VALUES_PATH": "values", "VALUES_JSON_PATCH_PATH": "patch"}
+    files = {name: str(tmp_path / file) for name, file in places.items()}
+    subprocess.run([ADDONS / "ingress-nginx/hooks/certificate.py"], env={**os.environ, **files}, check=True)
+    made = json.loads((tmp_path / "patch").read_text())["value"]
+    assert made["trusted"] == made["certificate"] + old != old
+    checked = ["openssl", "verify", "-CAfile", f"{tmp_path}/trusted", "-verify_hostname", host, f"{tmp_path}/new"]
+    (tmp_path / "trusted").write_text(made["trusted"])
+    (tmp_path / "new").write_text(made["certificate"])
+    subprocess.run(checked, check=True, capture_output=True)

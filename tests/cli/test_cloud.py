@@ -23,7 +23,7 @@ from hookrunner.model.cloud import (
 )
 from hookrunner.settings import cloud_options
 from tests import launcher
-from tests.cloud.shipped_module import cleaning_objects
+from tests.cloud.shipped_addon import cleaning_objects
 from tests.fakes.command_line import Command, Endpoint
 from tests.tables import each
 
@@ -108,7 +108,7 @@ def test_clean_says_what_it_would_delete(has_services: bool, with_routes: bool, 
     assert said in describe_plan(has_services, with_routes)
 
 
-def test_module_gives_its_programs_flags_that_they_have() -> None:
+def test_addon_gives_its_programs_flags_that_they_have() -> None:
     """Its Job that cleans up, too."""
     found = set()
     for obj in cleaning_objects():

@@ -17,7 +17,7 @@ import pytest
 from tests import launcher
 from tests.cloud.scenarios.documents import SIMCLOUD
 from tests.cloud.scenarios.managers import clean_environment
-from tests.cloud.shipped_module import cleaning_objects
+from tests.cloud.shipped_addon import cleaning_objects
 from tests.controlplane.cluster import OwnCluster
 from tests.controlplane.rights import log_in
 from tests.flows.operator import Operator
@@ -85,8 +85,8 @@ class Replicas:
         return upstream_manager(directory, (*command, "--controllers=service", "--leader-elect=true", *ELECTION))
 
     def clean(self) -> None:
-        """Run what the Job of the module runs, as its ServiceAccount with exactly the rights that the module renders:
-        as a process, whose mounts are elsewhere. The values are in the module's test."""
+        """Run what the Job of the addon runs, as its ServiceAccount with exactly the rights that the addon gives:
+        as a process, whose mounts are elsewhere. The fields are in the case `clean` of the addon."""
         objects = {obj["kind"]: obj for obj in cleaning_objects()}
         account = log_in(self.cluster, self.cloud.parent, [objects[kind] for kind in ACCOUNT])
         (container,) = objects["Job"]["spec"]["template"]["spec"]["containers"]

@@ -1,4 +1,4 @@
-"""Charts of modules that shipped until 0.2.0 are recognised in release records, and only they. Level: pure."""
+"""Charts of modules that shipped until 0.3.0 are recognised in release records, and only they. Level: pure."""
 
 from typing import Any
 
@@ -6,6 +6,11 @@ from hookrunner.modules.retired_modules import advise, find_successor
 from tests.tables import each
 
 CHARTS = {
+    "CloudControllerManager": {
+        "name": "cloud-controller-manager",
+        "description": "Nodes, load balancers and routes of a cloud that answers through an executable",
+        "appVersion": "0.3.0",
+    },
     "CoreDNS": {
         "name": "coredns",
         "home": "https://coredns.io",
@@ -17,6 +22,12 @@ CHARTS = {
         "home": "https://github.com/kubernetes-retired/dashboard",
         "description": "The cluster in a browser",
         "appVersion": "7.14.0",
+    },
+    "IngressNginx": {
+        "name": "ingress-nginx",
+        "home": "https://kubernetes.github.io/ingress-nginx",
+        "description": "Lets HTTP in from outside, as Ingress objects say",
+        "appVersion": "1.15.1",
     },
     "MetricsServer": {
         "name": "metrics-server",
@@ -31,7 +42,7 @@ CHARTS = {
         "appVersion": "1.26.8",
     },
 }
-"""The metadata that releases of 0.2.0 record, by the kind of the addon."""
+"""The metadata that their releases record, by the kind of the addon."""
 SAME = {"apiVersion": "v2", "type": "application", "version": "1.0.0"}
 
 
@@ -58,5 +69,6 @@ def test_charts_of_others_are_not_recognised_by_their_name(other: dict[str, Any]
 
 def test_advice_has_the_command_the_kind_and_the_page() -> None:
     advice = advise("dns", "kube-system", "CoreDNS")
-    assert "kubectl delete secret,configmap -n kube-system -l owner=helm,name=dns, then apply a CoreDNS" in advice
+    command = "kubectl delete secret,configmap -n kube-system -l owner=helm,name=dns"
+    assert f"{command}, then apply an instance of CoreDNS" in advice
     assert "docs/retired-modules.md" in advice

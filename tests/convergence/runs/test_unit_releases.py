@@ -316,7 +316,11 @@ async def test_releases_of_modules_that_no_longer_ship_are_reported_and_not_purg
             await world.leftovers.clean_up()
         (notice,) = [one for one in await world.states.notices.next_batch() if one.reason == "ModuleRetired"]
         command = "kubectl delete secret,configmap -n default -l owner=helm,name=dns"
-        assert (notice.subject, command in notice.message, "apply a CoreDNS" in notice.message) == ("dns", True, True)
+        assert (notice.subject, command in notice.message, "apply an instance of CoreDNS" in notice.message) == (
+            "dns",
+            True,
+            True,
+        )
         assert notice.message in world.leftovers.result
         assert world.purged == (["x"] if len(world.states.modules) else [])
 

@@ -22,7 +22,7 @@ from tests.flows.limited_rights import check_rights, find_rights
 HEALTHY = {"phase": "Current", "healthy": True}
 NO_ANSWER = {"phase": "InProgress", "healthy": False}
 STAYS = "it stays unless hookrunner may list every kind in it"
-CLEAN = "the Job of onDisable: clean, whose Pod runs nothing here: tests/flows/modules/test_shipped.py"
+CLEAN = "the Job of onDisable: clean, whose Pod runs nothing here: test_balancer_cleanup.py"
 ONE_POD = "one Pod has no PodDisruptionBudget"
 KEPT = ("--field-selector=reason=Kept", "-o=jsonpath={.items[*].message}")
 DNS_SERVICE = """\

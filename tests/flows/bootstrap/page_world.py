@@ -44,16 +44,14 @@ class PageWorld:
         for step in steps(PAGE):
             if isinstance(step, File):
                 step.write(self.directory)
-        files = [self.directory / name for name in ("bootstrap.yaml", "cloud.yaml")]
-        values, cloud = (yaml.safe_load(file.read_text()) for file in files)
-        section = yaml.safe_load(cloud["data"]["cloudControllerManager"])
+        file = self.directory / "bootstrap.yaml"
+        values = yaml.safe_load(file.read_text())
+        (manager,) = (obj for obj in values["addons"]["instances"] if obj["kind"] == "CloudControllerManager")
         host, port = self.proxy.url.removeprefix("https://").split(":")
-        for settings, own_port in ((values, self.port), (section["deploy"], free_port())):
+        for settings, own_port in ((values, self.port), (manager["spec"]["deploy"], free_port())):
             assert set(settings["kubernetesEndpoint"]) == {"host", "port"}
             settings |= {"kubernetesEndpoint": {"host": host, "port": int(port)}, "port": own_port}
-        cloud["data"]["cloudControllerManager"] = yaml.safe_dump(section)
-        for file, document in zip(files, (values, cloud), strict=True):
-            file.write_text(yaml.safe_dump(document))
+        file.write_text(yaml.safe_dump(values))
 
     async def follow(self, section: str) -> None:
         """Type the commands of a section; each shows, at once or a moment later, what the page says."""

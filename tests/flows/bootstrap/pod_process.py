@@ -26,9 +26,8 @@ from tests.controlplane.tools import find_tool
 from tests.flows.waiting import until
 
 ROOT = Path(__file__).parents[3]
-MODULE = "modules/060-cloud-controller-manager"
-IMAGE = {name: ROOT / name for name in ("addons", MODULE, "providers")}
-"""Directories of the image; docs/bootstrap.md adds the module to it."""
+IMAGE = {name: ROOT / name for name in ("addons", "providers")}
+"""Directories of the image."""
 SETTINGS = dict(
     entry.split("=", 1)
     for line in re.findall(r"^ENV (.*)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)

@@ -1,7 +1,4 @@
-"""A new cluster comes up by the same three things in any order: hookrunner, the addons' objects, the module's section.
-
-Two orders have each of the three before and after each other one: what there is when hookrunner starts, and what comes
-later.
+"""A new cluster comes up by the same two things in any order: hookrunner, and the addons' objects.
 
 Level: sandbox."""
 
@@ -22,12 +19,14 @@ __all__ = ["world"]
 ROOT = Path(__file__).parents[3]
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 INSTANCES = "/apis/addons.x-k8s.io/v1alpha1/namespaces/kube-system"
+NAMES = ("kube-proxy", "coredns", "cloud-controller-manager")
 SPECS = {
     ("KubeProxy", "kubeproxies"): {"apiServer": {"host": "10.0.0.11"}},
     ("CoreDNS", "coredns"): {"dnsIP": "10.96.0.10"},
+    ("CloudControllerManager", "cloudcontrollermanagers"): {},
 }
 RELEASES = [
-    "cloud-controller-manager.v1 deployed",
+    "cloud-controller-manager.kube-system.default.v1 deployed",
     "coredns.kube-system.default.v1 deployed",
     "kube-proxy.kube-system.default.v1 deployed",
 ]
@@ -43,26 +42,18 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 
 @pytest.fixture
 def fresh(world: World) -> World:
-    """hookrunner is not started; it has the shipped addons and the module of the cloud controller manager."""
-    (world.directory / "modules").mkdir()
-    (world.directory / "modules" / "060-cloud-controller-manager").symlink_to(
-        ROOT / "modules" / "060-cloud-controller-manager"
-    )
-    world.operator.flags += (f"--addons-dir={ROOT / 'addons'}", "--addons=kube-proxy,coredns")
+    """hookrunner is not started; it has the shipped addons."""
+    world.operator.flags += (f"--addons-dir={ROOT / 'addons'}", f"--addons={','.join(NAMES)}")
     return world
 
 
-@pytest.mark.parametrize(
-    "order", [("instances", "hookrunner", "module"), ("module", "hookrunner", "instances")], ids="-".join
-)
+@pytest.mark.parametrize("order", [("instances", "hookrunner"), ("hookrunner", "instances")], ids="-".join)
 async def test_a_cluster_comes_up_in_any_order(order: tuple[str, ...], fresh: World) -> None:
     for step in order:
         if step == "hookrunner":
             await fresh.start()
-        elif step == "instances":
-            await create_instances(fresh)
         else:
-            await fresh.configure(cloudControllerManagerEnabled="true")
+            await create_instances(fresh)
     await fresh.until(fresh.releases, RELEASES, "the releases")
     for _, plural in SPECS:
         await fresh.until(lambda plural=plural: phase(fresh, plural), "Current", plural)  # type: ignore[misc]
@@ -71,7 +62,7 @@ async def test_a_cluster_comes_up_in_any_order(order: tuple[str, ...], fresh: Wo
 async def create_instances(fresh: World) -> None:
     """As soon as their kinds are served: before hookrunner runs, `addon crd` prints their definitions."""
     if not fresh.operator.running():
-        words = ("addon", "crd", "kube-proxy", "coredns", f"--addons-dir={ROOT / 'addons'}")
+        words = ("addon", "crd", *NAMES, f"--addons-dir={ROOT / 'addons'}")
         printed = launcher.run(words, cwd=fresh.directory, env={}).stdout
         for definition in yaml.safe_load_all(printed):
             await fresh.ask("POST", DEFINITIONS, definition)

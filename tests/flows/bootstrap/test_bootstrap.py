@@ -22,7 +22,7 @@ from tests.fakes.chart import CHART
 from tests.faults.proxy import Proxy
 from tests.flows.bootstrap.fresh_cluster import NETWORK, UNINITIALIZED, fresh_cluster, node
 from tests.flows.bootstrap.page_world import PageWorld
-from tests.flows.bootstrap.pod_process import ROOT, PodProcess
+from tests.flows.bootstrap.pod_process import PodProcess
 from tests.flows.operator import oops
 from tests.flows.waiting import until
 
@@ -49,7 +49,6 @@ async def there(launcher: tuple[str, ...], whole_cluster: OwnCluster, tmp_path: 
     shutil.copytree(CHART, chart := tmp_path / "charts" / "hookrunner")
     # The test bed's API server does not know its own version.
     (chart / "Chart.yaml").write_text((chart / "Chart.yaml").read_text().replace("kubeVersion", "#"))
-    (tmp_path / "modules").symlink_to(ROOT / "modules")
     async with Proxy(whole_cluster.access, tmp_path) as proxy:
         world = PageWorld(whole_cluster, proxy, tmp_path)
         yield world
@@ -85,7 +84,7 @@ async def test_a_cluster_comes_up_from_nothing(there: PageWorld, interrupted: bo
     await there.follow("Network")
     await let_another_join(there)
     assert releases(there) == {
-        "cloud-controller-manager": "deployed",
+        "cloud-controller-manager.kube-system.default": "deployed",
         "coredns.kube-system.default": "deployed",
         "kube-proxy.kube-system.default": "deployed",
     }

@@ -1,6 +1,6 @@
-"""The same life for each shipped module on a real control plane, under exactly the rights of `hookrunner rbac`:
-installed, changed, upgraded, rolled back, robbed of its workload, left alone at a restart, turned off or removed from
-the directory. Its containers never run, since the node is a fake one.
+"""The life of the shipped module on a real control plane, under exactly the rights of `hookrunner rbac`: installed,
+changed, upgraded, rolled back, robbed of its workload, left alone at a restart, turned off. Its containers never run,
+since the node is a fake one.
 
 Level: control plane."""
 
@@ -47,19 +47,9 @@ class Life:
     flags: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def records(self) -> str:
-        """The kind of the release's records."""
-        return f"{self.flags.get('helm_driver', 'secret')}s"
-
-    @property
     def name(self) -> str:
         """The module's."""
         return self.directory.partition("-")[2]
-
-    @property
-    def has_rollback(self) -> bool:
-        """Is a failed upgrade rolled back?"""
-        return "rollbackOnFailure: true" in (MODULES / self.directory / "module.yaml").read_text()
 
     @property
     def path(self) -> str:
@@ -67,18 +57,6 @@ class Life:
         return f"/apis/apps/v1/namespaces/{self.workload}"
 
 
-HARMLESS = "admissionWebhook: {failurePolicy: Ignore, timeoutSeconds: 1}\n"
-INGRESS = Life(
-    "040-ingress-nginx",
-    "ingressNginx",
-    HARMLESS,
-    HARMLESS + "replicas: 3\n",
-    "ingress-nginx/deployments/ingress-nginx-controller",
-    "v1.15.1",
-)
-CLOUD = "060-cloud-controller-manager", "cloudControllerManager"
-CLEAN = "{onDisable: clean, deploy: {mode: deployment, replicas: %d}, provider: {script: '#!/bin/sh'}}"
-"""A control plane's DaemonSet would find no node here for its Job."""
 SAMPLE = Life(
     "100-hello-world",
     "helloWorld",
@@ -93,36 +71,20 @@ SAMPLE = Life(
     ),
     flags={"config_secret": "hidden"},
 )
-LIVES = {
-    "ingress-nginx": INGRESS,
-    "cloud-controller-manager": Life(
-        *CLOUD,
-        "clusterName: one",
-        "clusterName: two",
-        "kube-system/daemonsets/cloud-controller-manager",
-        "0.3.0",
-        flags={"helm_driver": "configmap"},
-    ),
-    "cloud-controller-manager with its cleaning": Life(
-        *CLOUD, CLEAN % 2, CLEAN % 3, "kube-system/deployments/cloud-controller-manager", "0.3.0"
-    ),
-    "hello-world": SAMPLE,
-}
 
 
 @pytest.fixture(scope="module")
 def whole_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnCluster]:
-    """One for all lives: the webhook of ingress-nginx is not answered by a fake Pod."""
+    """Its requests are audited."""
     directory = tmp_path_factory.mktemp("whole-cluster")
     with ControlPlane(find_binaries(), directory, controllers=True, audited=True) as plane:
         yield OwnCluster(plane, directory)
 
 
-@pytest.fixture(params=list(LIVES.values()), ids=list(LIVES))
-def life(request: pytest.FixtureRequest) -> Life:
-    """One module's."""
-    found: Life = request.param
-    return found
+@pytest.fixture
+def life() -> Life:
+    """The module's."""
+    return SAMPLE
 
 
 @pytest.fixture
@@ -139,7 +101,7 @@ async def limited(
     async with Proxy(whole_cluster.access, tmp_path) as proxy, on(whole_cluster, proxy, "default", tmp_path) as world:
         world.operator.kubeconfig = proxy.kubeconfig_with(account.token)
         world.operator.flags += tuple(f"--{name.replace('_', '-')}={text}" for name, text in life.flags.items())
-        world.operator.flags += webhook_flags() if life is SAMPLE else ()
+        world.operator.flags += webhook_flags()
         await world.ask("POST", world.path(resource="secrets"), {"metadata": {"name": "hidden"}})
         world.module("010-off", {"module.yaml": "description: Nothing"})
         await world.configure(**given, **{f"{life.key}Enabled": "true"})
@@ -154,12 +116,11 @@ async def test_module_lives(limited: World, life: Life) -> None:
     world = limited
     await world.start()
     await reaches(world, life, 1)
-    assert life.records != "secrets" or await asyncio.to_thread(list_by_helm, world) == {life.name: "deployed"}
-    assert life is not SAMPLE or (await workloads(world))["hello-world"]
+    assert await asyncio.to_thread(list_by_helm, world) == {life.name: "deployed"}
+    assert (await workloads(world))["hello-world"]
     await world.configure(**{life.key: life.changed})
     await reaches(world, life, 2)
-    if life.has_rollback:
-        await failed_upgrade_is_rolled_back(world, life)
+    await failed_upgrade_is_rolled_back(world, life)
 
     good = await deployed(world, life)
     edit(world, life, (SCHEMA, f"default: {life.tag}", "default: 9.9.9"), *life.edits)
@@ -172,8 +133,7 @@ async def test_module_lives(limited: World, life: Life) -> None:
     await reaches(world, life, good + 2)
     assert (await image(world, life)).endswith(f":{life.tag}")
     await workload_comes_back(world, life)
-    if life is SAMPLE:
-        await greetings_and_visits_are_seen(world)
+    await greetings_and_visits_are_seen(world)
 
     await world.stop()
     world.writes()
@@ -184,7 +144,7 @@ async def test_module_lives(limited: World, life: Life) -> None:
 
 async def deployed(world: World, life: Life) -> int:
     """The revision that is deployed, 0 without one."""
-    ends = [line.partition(" ") for line in await world.releases(life.records)]
+    ends = [line.partition(" ") for line in await world.releases()]
     return max([int(name.rpartition(".v")[2]) for name, _, status in ends if status == "deployed"], default=0)
 
 
@@ -219,16 +179,13 @@ async def image(world: World, life: Life) -> str:
 
 
 async def workload_comes_back(world: World, life: Life) -> None:
-    """Delete it; wait for another one, with Pods that are ready. No node here runs those of a DaemonSet."""
+    """Delete it; wait for another one, with Pods that are ready."""
     before = (await world.ask("GET", life.path, None))["metadata"]["uid"]
     await world.ask("DELETE", f"{life.path}?propagationPolicy=Background&story=yes", None)
 
     async def is_back() -> bool:
         found = await world.ask("GET", life.path, None) or {"metadata": {"uid": before}}
-        is_ready = (
-            found["metadata"]["uid"] == before or found["kind"] == "DaemonSet" or found["status"].get("readyReplicas")
-        )
-        return bool(is_ready) and found["metadata"]["uid"] != before
+        return found["metadata"]["uid"] != before and bool(found["status"].get("readyReplicas"))
 
     await world.until(is_back, True, "the workload")
 
@@ -248,17 +205,11 @@ async def greetings_and_visits_are_seen(world: World) -> None:
 
 
 async def removed(world: World, life: Life) -> None:
-    """Turn it off, or remove it: its release is removed, its workload too."""
-    if life is INGRESS:
-        world.without(f"modules/{life.directory}")
-        await world.again()
-    else:
-        await world.configure(**{f"{life.key}Enabled": "false"})
-    await world.until(lambda: world.releases(life.records), [], "the end of the release")
-    if life is SAMPLE:
-        await world.until(lambda: conversion(world), "None", "the end of the conversions, which is the last thing")
+    """Turn it off: its release is removed, its workload too."""
+    await world.configure(**{f"{life.key}Enabled": "false"})
+    await world.until(world.releases, [], "the end of the release")
+    await world.until(lambda: conversion(world), "None", "the end of the conversions, which is the last thing")
     assert await world.ask("GET", life.path, None) is None
-    assert await world.ask("GET", "/apis/networking.k8s.io/v1/ingressclasses/nginx", None) is None
 
 
 async def conversion(world: World) -> Any:

@@ -28,16 +28,7 @@ class ModuleFacts:
     changed: str
 
 
-HARMLESS = "admissionWebhook: {failurePolicy: Ignore, timeoutSeconds: 1}\n"
-"""A fake Pod does not answer reviews."""
-FACTS = {
-    facts.directory.partition("-")[2]: facts
-    for facts in (
-        ModuleFacts("040-ingress-nginx", "ingressNginx", HARMLESS, HARMLESS + "replicas: 3\n"),
-        ModuleFacts("060-cloud-controller-manager", "cloudControllerManager", "clusterName: one", "clusterName: two"),
-        ModuleFacts("100-hello-world", "helloWorld", "greeting: Hello", "greeting: Good day"),
-    )
-}
+FACTS = {"hello-world": ModuleFacts("100-hello-world", "helloWorld", "greeting: Hello", "greeting: Good day")}
 PLURALS = (*(plural for plural in MARKED if plural != "apiservices"), "namespaces")
 
 

@@ -1,29 +1,52 @@
-"""Services with load balancers while the module cloud-controller-manager is turned off: kept, or cleaned up by its Job.
+"""Services with load balancers while a CloudControllerManager is deleted: kept, or cleaned up by its Job.
 
 The sandbox runs no containers, and no Node of it is a control plane, so the Pod of the Job finds no place. What a
 kubelet would do, the story does: run the Job's command, and report how it ended.
-"""
+
+Level: sandbox."""
 
 import asyncio
 import json
 import os
 import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from kubesandbox.sandbox import Options, Sandbox, serving
+from kubetypes.json_values import JSON
 from tests import launcher
 from tests.cloud.scenarios.documents import SIMCLOUD
 from tests.cloud.scenarios.managers import clean_environment
+from tests.fakes.transports import all_closed
+from tests.flows.modules.conftest import world
 from tests.flows.modules.world import STORY, World
 from tests.providers.provider_calls import PROVIDERS, ask
 
+__all__ = ["world"]
+
 FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
-MODULE = "cloud-controller-manager"
-CLEANING = (
-    "{onDisable: clean, controllers: [service], provider: {name: simcloud, configSecret: simcloud}, "
-    "deploy: {mode: daemonset}}"
-)
+ADDON = "cloud-controller-manager"
+INSTANCES = "/apis/addons.x-k8s.io/v1alpha1/namespaces/kube-system/cloudcontrollermanagers"
+RELEASE = f"{ADDON}.kube-system.default"
+CLEANING = {
+    "onDisable": "clean",
+    "controllers": ["service"],
+    "provider": {"name": "simcloud", "configSecret": "simcloud"},
+}
+ROOT = Path(__file__).parents[3]
 _WEB = "/api/v1/namespaces/default/services/web"
 _JOB = "/apis/batch/v1/namespaces/kube-system/jobs/cloud-controller-manager-clean"
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    """Its workloads become ready."""
+    async with serving(Options(simulate=True)) as sandbox:
+        yield sandbox
+    await all_closed()
 
 
 class BalancedService:
@@ -53,20 +76,58 @@ class BalancedService:
         return len(json.loads(self._cloud.read_text())["loadBalancers"])
 
 
+@pytest.fixture
+async def offering(world: World) -> World:
+    """hookrunner offers the addon, and its kind is served."""
+    world.operator.flags += (f"--addons-dir={ROOT / 'addons'}", f"--addons={ADDON}")
+    await world.start()
+
+    async def is_served() -> bool:
+        return await world.ask("GET", INSTANCES, None) is not None
+
+    await world.until(is_served, True, "the kind")
+    return world
+
+
+async def test_load_balancers_stay_unless_the_object_says_clean(offering: World) -> None:
+    web = BalancedService(offering)
+    await web.create()
+    before = await web.read()
+    await install(offering, {})
+    await delete(offering)
+    await offering.until(offering.releases, [], "the release to be gone")
+    kept = await offering.ask("GET", f"/api/v1/namespaces/kube-system/events/{ADDON}-kept", None)
+    assert (kept["reason"], kept["type"]) == ("LoadBalancersKept", "Warning")
+    assert (await web.read(), web.count_balancers()) == (before, 1)
+
+    await install(offering, CLEANING)
+    await delete(offering)
+    await clean_up(offering, web)
+
+
+async def install(world: World, spec: JSON) -> None:
+    """Create the instance, and wait for its release."""
+    kind = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "CloudControllerManager"}
+    await world.ask("POST", f"{INSTANCES}?{STORY}", {**kind, "metadata": {"name": "default"}, "spec": spec})
+    await world.until(world.releases, [f"{RELEASE}.v1 deployed"], "the release")
+
+
+async def delete(world: World) -> None:
+    """Delete the instance, which stays until its release is gone."""
+    await world.ask("DELETE", f"{INSTANCES}/default?{STORY}", None)
+
+
 async def clean_up(world: World, web: BalancedService) -> None:
-    """Turn the module on with `onDisable: clean` and off again: the release stays while the Job has not succeeded,
-    which is repeated when it fails; then load balancer, finalizer and release go."""
-    await world.configure(cloudControllerManager=CLEANING, cloudControllerManagerEnabled="true")
-    await world.until(world.releases, [f"{MODULE}.v1 deployed"], "the module")
-    await world.configure(cloudControllerManagerEnabled="false")
+    """The release stays while the Job has not succeeded, which is repeated when it fails; then load balancer, finalizer
+    and release go."""
     failed = await _new_job(world, "")
     assert web.count_balancers() == 1
     await _report(world, "Failed")
     job = await _new_job(world, failed["metadata"]["uid"])
-    assert [line.partition(".")[0] for line in await world.releases()] == [MODULE]
+    assert [line.partition(".v1")[0] for line in await world.releases()] == [RELEASE]
     assert (await web.read())["metadata"]["finalizers"] == [FINALIZER]
     problems = [str(record.get("error")) for record in world.operator.logs()]
-    assert any("cloud-controller-manager-clean" in problem and "failed" in problem for problem in problems), problems
+    assert any(f"{ADDON}-clean" in problem and "failed" in problem for problem in problems), problems
 
     done = await asyncio.to_thread(_run, world, job["spec"]["template"]["spec"]["containers"][0])
     assert done.returncode == 0, done.stderr
