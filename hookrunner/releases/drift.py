@@ -97,11 +97,12 @@ class TrackedRelease:
 
 
 class TrackedReleases:
-    """All tracked releases, and their objects by kind and name."""
+    """All tracked releases, and their objects by kind and name. An object that several have, because one of them takes
+    the place of another one, is that of the one that was tracked last, and of the others again when that has ended."""
 
     def __init__(self) -> None:
         self._releases: dict[ReleaseId, TrackedRelease] = {}
-        self._by_kind: dict[Kind, dict[str, dict[ObjectId, TrackedRelease]]] = {}
+        self._by_kind: dict[Kind, dict[str, dict[ObjectId, list[TrackedRelease]]]] = {}
 
     def put(
         self,
@@ -117,7 +118,7 @@ class TrackedReleases:
         self._releases[identity] = release
         for tracked_id in release.objects:
             names = self._by_kind.setdefault((tracked_id.api_version, tracked_id.kind), {})
-            names.setdefault(tracked_id.name, {})[tracked_id] = release
+            names.setdefault(tracked_id.name, {}).setdefault(tracked_id, []).append(release)
         return release
 
     def drop(self, identity: ReleaseId) -> None:
@@ -125,15 +126,17 @@ class TrackedReleases:
         release = self._releases.pop(identity, None)
         for tracked_id in release.objects if release else ():
             names = self._by_kind[tracked_id.api_version, tracked_id.kind]
-            if names.get(tracked_id.name, {}).get(tracked_id) is release:
-                del names[tracked_id.name][tracked_id]
-                if not names[tracked_id.name]:
-                    del names[tracked_id.name]
+            ids = names[tracked_id.name]
+            ids[tracked_id] = [other for other in ids[tracked_id] if other is not release]
+            if not ids[tracked_id]:
+                del ids[tracked_id]
+            if not ids:
+                del names[tracked_id.name]
             if not names:
                 del self._by_kind[tracked_id.api_version, tracked_id.kind]
 
     def ids(self, identity: ReleaseId) -> list[ObjectId]:
-        """The tracked objects of a release that no other release has."""
+        """The tracked objects of a release that no other one was tracked with since."""
         release = self._releases.get(identity)
         return [tracked_id for tracked_id in release.objects if self._owner(tracked_id) is release] if release else []
 
@@ -148,7 +151,8 @@ class TrackedReleases:
 
     def _owner(self, tracked_id: ObjectId) -> TrackedRelease | None:
         names = self._by_kind.get((tracked_id.api_version, tracked_id.kind), {})
-        return names.get(tracked_id.name, {}).get(tracked_id)
+        releases = names.get(tracked_id.name, {}).get(tracked_id)
+        return releases[-1] if releases else None
 
     @property
     def kinds(self) -> frozenset[Kind]:

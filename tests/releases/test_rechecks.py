@@ -66,12 +66,14 @@ def test_object_that_was_forgotten_begins_with_the_first_delay() -> None:
     assert backoff.delay(id_of("a"), 3.0) == 1.0
 
 
-def test_object_that_another_release_has_taken_is_not_among_those_of_the_first() -> None:
+def test_object_that_another_release_has_taken_is_that_of_the_first_again_when_the_other_has_ended() -> None:
     tracked = TrackedReleases()
     tracked.put(HOME, [config_map("a"), config_map("b")], "missing")
     tracked.put(ReleaseId("other", "default"), [config_map("b")], "missing")
     assert tracked.ids(HOME) == [id_of("a")]
     assert tracked.ids(ReleaseId("unknown", "default")) == []
+    tracked.drop(ReleaseId("other", "default"))
+    assert (tracked.ids(HOME), tracked.active(id_of("b"))) == ([id_of("a"), id_of("b")], tracked.release(HOME))
 
 
 def _living() -> int:

@@ -77,7 +77,8 @@ class HealthTracker:
         self._live = watches.reader(whole=True)
         self._background = background
         self._releases: dict[ReleaseId, _TrackedRelease] = {}
-        self._owners: defaultdict[_Kind, dict[ObjectId, ReleaseId]] = defaultdict(dict)
+        self._owners: defaultdict[_Kind, dict[ObjectId, tuple[ReleaseId, ...]]] = defaultdict(dict)
+        """Several have an object while one of them takes the place of another one."""
         self._open: dict[_Kind, _WatchedKind] = {}
         self._reads = RecheckQueue()
         self._pods = PodWatchdog(client, kinds)
@@ -103,7 +104,8 @@ class HealthTracker:
         unread = dict.fromkeys(ruled, "") if written else {}
         self._releases[identity] = _TrackedRelease(head.revision, names, ruled, unread, head.account)
         for target in ruled:
-            self._owners[target.api_version, target.kind][target] = identity
+            owners = self._owners[target.api_version, target.kind]
+            owners[target] = (*owners.get(target, ()), identity)
             if written:
                 self._pods.forget(target)
                 self._reads.add(target)
@@ -137,7 +139,9 @@ class HealthTracker:
         release = self._releases.pop(identity, None)
         for target in release.ruled if release else ():
             kind = target.api_version, target.kind
-            if self._owners[kind].get(target) == identity:
+            left = tuple(owner for owner in self._owners[kind][target] if owner != identity)
+            self._owners[kind][target] = left
+            if not left:
                 del self._owners[kind][target]
                 self._pods.forget(target)
             if not self._owners[kind]:
@@ -218,7 +222,7 @@ class HealthTracker:
             self._pods.follow(target, health, self._account_of(target))
             if health and health.reason == "PodNotScheduled":
                 self._reads.add_after(target, _SCHEDULING)
-        for identity in {self._owners[kind][target] for target in targets}:
+        for identity in dict.fromkeys(owner for target in targets for owner in self._owners[kind][target]):
             self._check(identity)
 
     async def _read_objects(self) -> None:
@@ -232,7 +236,7 @@ class HealthTracker:
         return target in self._owners.get((target.api_version, target.kind), {})
 
     def _account_of(self, target: ObjectId) -> ServiceAccount | None:
-        return self._releases[self._owners[target.api_version, target.kind][target]].account
+        return self._releases[self._owners[target.api_version, target.kind][target][-1]].account
 
     async def _read(self, target: ObjectId) -> None:
         """Read an object and note its health. It may be tracked no more when it was read."""
@@ -252,18 +256,19 @@ class HealthTracker:
 
     def _note_read(self, target: ObjectId, obj: JSON, problem: str) -> None:
         kind = target.api_version, target.kind
-        release, shown = self._releases[self._owners[kind][target]], self._open[kind].shown
-        if problem:
-            release.unread[target] = problem
-        else:
-            release.unread.pop(target, None)
-            _show(shown, target, obj)
+        for release in map(self._releases.__getitem__, self._owners[kind][target]):
+            if problem:
+                release.unread[target] = problem
+            else:
+                release.unread.pop(target, None)
+        if not problem:
+            _show(self._open[kind].shown, target, obj)
         self._check_owners(kind, [target])
 
     async def _look_at_pods(self) -> None:
         async for target in self._pods.findings():
             kind = target.api_version, target.kind
-            if identity := self._owners.get(kind, {}).get(target):
+            for identity in self._owners.get(kind, {}).get(target, ()):
                 self._check(identity)
 
 

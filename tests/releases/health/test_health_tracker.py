@@ -101,6 +101,19 @@ async def test_health_follows_the_objects(tracked: Tracked) -> None:
     assert (await tracked.after(0.1))[1] == "Deployment default/web NotFound does not exist"
 
 
+async def test_object_of_two_releases_counts_for_both_until_one_ends(tracked: Tracked) -> None:
+    """One of them takes the place of the other one."""
+    await tracked.apply(WEB)
+    tracked.track(WEB)
+    other = Head("other", "default", 1, "deployed")
+    tracked.tracker.track(other, [WEB], written=False)
+    assert await tracked.after(1) == ["Deployment default/web InProgress 0 of 1 replicas are created"]
+    tracked.tracker.forget(ReleaseId("other", "default"))
+    await tracked.ready()
+    assert await tracked.after(0.1) == ["Deployment default/web Current"]
+    assert tracked.tracker.reports(ReleaseId("other", "default"), 1) is None
+
+
 async def test_release_without_rules_is_current_at_once(tracked: Tracked, sandbox: Sandbox) -> None:
     tracked.track(MAP)
     assert (await tracked.after(0.1), tracked.changes) == (["ConfigMap a Current"], ["demo"])
