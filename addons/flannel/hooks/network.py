@@ -12,7 +12,7 @@ from hookrunner.sdk import Hook, HookFailed
 from hookrunner.sdk.cluster_facts import CLUSTER_CIDR, ClusterFacts, networks, watch
 
 DEFAULT = "10.244.0.0/16"
-EARLIER = "flannel.addons.x-k8s.io/earlier-backends"
+EARLIER = "hookrunner.io/earlier-backends"
 LEFT = {
     "vxlan": "interfaces flannel.1 and flannel-v6.1",
     "udp": "interface flannel0",
@@ -36,13 +36,6 @@ hook.watch(
     synchronization=False,
     jq_filter='.data["net-conf.json"] // ""',
 )
-hook.watch(
-    "addons.x-k8s.io/v1alpha1/Flannel",
-    "annotations",
-    group="cluster",
-    synchronization=False,
-    jq_filter=f'.metadata | {{name, namespace, earlier: (.annotations["{EARLIER}"] // "")}}',
-)
 
 
 @hook.before_helm(order=10)
@@ -53,7 +46,7 @@ def decide(snapshots, values, instance, cluster, conditions):
     facts.refuse_overlap("podCIDR", cidr.text)
     cidr.report(conditions)
     values.set("flannel.internal", {"netConf": json.dumps(net_conf(spec, cidr.text), indent=2)})
-    known = earlier_backends(snapshots["annotations"].results, instance)
+    known = earlier_backends(instance)
     earlier = sorted({*known, *installed_backend(snapshots["configs"].results)} - {spec["backend"]})
     if instance and earlier != known:
         cluster.merge(instance, {"metadata": {"annotations": {EARLIER: ",".join(earlier) or None}}})
@@ -75,11 +68,10 @@ def net_conf(spec, cidr):
     return {**ipv4, **ipv6, "Backend": {"Type": spec["backend"]}}
 
 
-def earlier_backends(annotated, instance):
+def earlier_backends(instance):
     """Those in the annotation of the object."""
-    name = {key: instance["metadata"].get(key) for key in ("name", "namespace")} if instance else None
-    texts = [found["earlier"] for found in annotated if name == {key: found[key] for key in ("name", "namespace")}]
-    return sorted(backend for text in texts for backend in text.split(",") if backend in LEFT)
+    annotations = instance["metadata"].get("annotations", {}) if instance else {}
+    return sorted(LEFT.keys() & annotations.get(EARLIER, "").split(","))
 
 
 def installed_backend(configs):
