@@ -18,19 +18,27 @@ from hookrunner.testing.addons.addon_bench import offline_source
 
 ROOT = Path(__file__).parents[1]
 RULES = ROOT / "charts" / "hookrunner" / "files" / "rights"
+WATCHING = RULES.with_name("watching")
+"""The same where instances name accounts that write their objects."""
 ADDONS = ROOT / "addons"
 _HEAD = "# What {0} installs, in each version that is offered: written by `python -m tests.addon_rights`.\n"
+_WATCHING_HEAD = "# What {0} takes if accounts write what it installs: written by `python -m tests.addon_rights`.\n"
 
 
-def rules_of(addon: str) -> str:
-    """The text of an addon's file. Raises HookrunnerError."""
-    return _HEAD.format(addon) + to_values(compact(needed_for(addon).others))
+def rules_of(addon: str) -> dict[Path, str]:
+    """The texts of an addon's files. Raises HookrunnerError."""
+    needed = needed_for(addon)
+    return {
+        RULES / f"{addon}.yaml": _HEAD.format(addon) + to_values(compact(needed.others)),
+        WATCHING / f"{addon}.yaml": _WATCHING_HEAD.format(addon) + to_values(compact(needed.watching)),
+    }
 
 
-def needed_for(*names: str, namespace: str = "hookrunner") -> NeededRights:
-    """The rights of a hookrunner in this namespace that offers these addons, or all. Raises HookrunnerError."""
+def needed_for(*names: str, namespace: str = "hookrunner", **more: str) -> NeededRights:
+    """The rights of a hookrunner in this namespace that offers these addons, or all, with `more` flags. Raises
+    HookrunnerError."""
     flags = {"addons-dir": str(ADDONS), "addons": ",".join(names), "modules-dir": ":", "hooks-dir": ":"}
-    loaded = settings.load(flags, "hookrunner", {})
+    loaded = settings.load(flags | more, "hookrunner", {})
     with quiet():
         files = read_files(loaded, Configured(), partial(offline_source, loaded.addons))
         needed = asyncio.run(find_needed_rights(files, namespace))
@@ -44,6 +52,7 @@ def addons() -> list[str]:
 
 
 if __name__ == "__main__":
-    RULES.mkdir(exist_ok=True)
     for name in addons():
-        (RULES / f"{name}.yaml").write_text(rules_of(name))
+        for path, text in rules_of(name).items():
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)

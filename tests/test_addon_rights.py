@@ -8,7 +8,7 @@ import yaml
 
 from hookrunner.manifests.role_objects import to_line
 from hookrunner.model.rights import VERBS, Right, merge
-from tests.addon_rights import RULES, addons, needed_for, rules_of
+from tests.addon_rights import RULES, WATCHING, addons, needed_for, rules_of
 from tests.controlplane.rights import rights_in
 from tests.fakes.chart import render_rights
 
@@ -17,17 +17,20 @@ from tests.fakes.chart import render_rights
 @pytest.mark.parametrize("addon", addons())
 def test_the_chart_has_the_rules_of_the_packages(addon: str) -> None:
     """After a change: `python -m tests.addon_rights`."""
-    assert (RULES / f"{addon}.yaml").read_text() == rules_of(addon)
+    expected = rules_of(addon)
+    assert {path: path.read_text() for path in expected} == expected
 
 
 def test_each_shipped_addon_has_its_file_and_no_other_has() -> None:
-    assert sorted(file.stem for file in RULES.glob("*")) == addons()
+    for directory in (RULES, WATCHING):
+        assert sorted(file.stem for file in directory.glob("*")) == addons()
 
 
 def test_no_file_grants_everything() -> None:
     rules = [
         rule
-        for file in RULES.glob("*.yaml")
+        for directory in (RULES, WATCHING)
+        for file in directory.glob("*.yaml")
         for read in [yaml.safe_load(file.read_text())]
         for same in (read["rules"], *read.get("namespaces", {}).values())
         for rule in same
@@ -43,6 +46,16 @@ def test_the_chart_grants_what_rbac_prints_for_the_same_addons(names: tuple[str,
     offered = json.dumps({"enabled": True, "names": names})
     rendered = render_rights("watch", "--set-json", f"addons={offered}")
     assert shown(rights_in(rendered)) == shown(needed_for(*names, namespace="default").all)
+
+
+@pytest.mark.slow
+def test_the_chart_grants_no_more_where_accounts_are_required() -> None:
+    offered = json.dumps({"enabled": True, "names": ["coredns"], "accounts": "require", "namespaces": ["*"]})
+    rendered = render_rights("watch", "--set-json", f"addons={offered}")
+    needed = needed_for("coredns", namespace="default", **{"addon-accounts": "require"}).all
+    assert shown(rights_in(rendered)) == shown(needed)
+    written = {right.resources for right in needed if {*right.verbs} & {"create", "update", "patch", "delete"}}
+    assert not written & {("deployments",), ("clusterroles",), ("services",), ("serviceaccounts",)}
 
 
 def shown(rights: Iterable[Right]) -> set[tuple[str, str]]:

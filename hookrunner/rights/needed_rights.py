@@ -37,12 +37,14 @@ from kubetypes.light_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class NeededRights:
-    """`own` are those of hookrunner itself, `others` those of hooks, modules and addons; both are merged. `notes` are
-    for a person."""
+    """`own` are those of hookrunner itself, `others` those of hooks, modules and addons; both are merged. `watching`
+    take the place of `others` where each instance names an account that writes its objects. `notes` are for a person.
+    """
 
     own: tuple[Right, ...]
     others: tuple[Right, ...]
     notes: tuple[str, ...] = ()
+    watching: tuple[Right, ...] = ()
 
     @property
     def all(self) -> tuple[Right, ...]:
@@ -85,12 +87,15 @@ async def find_needed_rights(files: Files, namespace: str) -> NeededRights:
         used = await used_rights(hooks, settings.hooks, kinds)
     places = [module.traits.namespace or namespace for module in modules if module.chart]
     installed = Installation(hooks, places, definitions, addons)
-    installed_rights = await _installed_rights(files, namespace, kinds)
-    created = {name for right in installed_rights if right.resources == ("namespaces",) for name in right.names}
-    others = [*installed_rights, *_placed((*declared_rights(hooks, kinds), *used), created)]
+    of_modules, of_addons = await _module_rights(files, namespace, kinds), await _addon_rights(files, kinds)
+    rights = [*of_modules, *of_addons]
+    created = {name for right in rights if right.resources == ("namespaces",) for name in right.names}
+    of_hooks = [*_placed((*declared_rights(hooks, kinds), *used), created)]
+    watching = merge([*of_modules, *watched_rights(of_addons), *of_hooks])
+    others = watching if settings.addons.accounts == "require" else merge([*rights, *of_hooks])
     own = _placed(own_rights(settings, namespace, installed), created)
     notes = {*kinds.guessed, *_unstated(hooks, used)}
-    return NeededRights(merge(own), merge(others), tuple(sorted(notes)))
+    return NeededRights(merge(own), others, tuple(sorted(notes)), watching)
 
 
 def _placed(rights: Iterable[Right], created: Collection[str]) -> Iterator[Right]:
@@ -126,21 +131,24 @@ async def _load_hooks(files: Files, tools: Bench) -> list[Hook]:
     return [hook for read in catalogs for hook in read.hooks]
 
 
-async def _installed_rights(files: Files, namespace: str, kinds: KindNames) -> list[Right]:
-    """The rights for what modules and addons install."""
-    settings, rights = files.settings, list[Right]()
+async def _module_rights(files: Files, namespace: str, kinds: KindNames) -> list[Right]:
+    """The rights for what modules install."""
+    rights = list[Right]()
     if files.used:
-        async with Renderer(RenderLimits.of(settings.modules)) as renderer:
-            charts = ModuleCharts(files.modules, namespace, settings.modules.extra_labels, renderer)
+        async with Renderer(RenderLimits.of(files.settings.modules)) as renderer:
+            charts = ModuleCharts(files.modules, namespace, files.settings.modules.extra_labels, renderer)
             for module in files.used:
                 rights += await charts.rights(module, kinds)
+    return rights
+
+
+async def _addon_rights(files: Files, kinds: KindNames) -> list[Right]:
+    """The rights for what addons install."""
+    settings, rights = files.settings, list[Right]()
     if files.offer.addons:
         async with addon_bench(settings, files.offer, files.source_of) as built:
             for addon in files.offer.addons:
-                needed = await addon_rights(addon, built, kinds)
-                if settings.addons.accounts == "require":
-                    needed = watched_rights(needed)
-                rights += _of_instances(needed, settings.addons.namespaces)
+                rights += _of_instances(await addon_rights(addon, built, kinds), settings.addons.namespaces)
     return rights
 
 

@@ -2,7 +2,7 @@
 
 Level: sandbox."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -115,8 +115,29 @@ async def test_what_only_the_old_account_could_delete_stops_the_new_one(client: 
     assert (await world.maps()).keys() == {"a"}
 
 
-async def test_right_that_is_taken_away_in_a_run_loses_nothing(client: ConfinedClient, world: World) -> None:
-    """As when the account is deleted with its RoleBinding: the next attempt goes on."""
+class Fading(dict[str, Sequence[Right]]):
+    """Rights that end after so many requests."""
+
+    left = 0
+
+    def get(self, user: str, default: Any = None) -> Any:
+        self.left -= 1
+        return super().get(user, default) if self.left >= 0 else default
+
+
+async def test_rollout_in_whose_middle_the_rights_end_is_repeated(client: ConfinedClient, world: World) -> None:
+    """As when the account is deleted with its RoleBinding."""
+    releases, rights = started(client), Fading(client.rights)
+    client.rights, rights.left = rights, 4 + 2 + 1  # questions, dry runs, and one of two writes
+    error = await refusal_of(releases, desired("d1", A, B))
+    assert "to the role of ServiceAccount default/deployer" in str(error)
+    assert (await world.history(), len(await world.maps())) == (["1 failed"], 1)
+    rights.left = 1000
+    assert (await releases.reconcile(desired("d1", A, B))).changed == 1
+    assert (await world.history(), [*await world.maps()]) == (["1 deployed"], ["a", "b"])
+
+
+async def test_repair_and_removal_without_rights_wait_for_them(client: ConfinedClient, world: World) -> None:
     releases, rights = started(client), client.rights
     await releases.reconcile(desired("d1", A))
     client.rights = {}

@@ -72,16 +72,9 @@ not served, or not by this version, has none that could be read. */}}
 {{- $namespaces := dict }}
 {{- range $name, $kind := include "hookrunner.addons.kinds" . | fromYaml }}
 {{- if not (or (hasKey $.Values.addons.kinds $name) (eq $name "generic")) }}
-{{- $file := $.Files.Get (printf "files/rights/%s.yaml" $name) | fromYaml }}
-{{- range $rule := $file.rules }}
-{{- if eq $.Values.addons.accounts "require" }}
-{{- $verbs := list }}
-{{- range $verb := list "list" "watch" }}{{ if has $verb $rule.verbs }}{{ $verbs = append $verbs $verb }}{{ end }}{{ end }}
-{{- $rule = set (deepCopy $rule) "verbs" $verbs }}
-{{- end }}
-{{- if $rule.verbs }}{{ $rules = append $rules $rule | uniq }}{{ end }}
-{{- end }}
-{{- range $namespace, $within := eq $.Values.addons.accounts "require" | ternary dict $file.namespaces }}
+{{- $file := $.Files.Get (printf "files/%s/%s.yaml" (eq $.Values.addons.accounts "require" | ternary "watching" "rights") $name) | fromYaml }}
+{{- $rules = concat $rules ($file.rules | default list) | uniq }}
+{{- range $namespace, $within := $file.namespaces }}
 {{- $_ := set $namespaces $namespace (concat (get $namespaces $namespace | default list) $within | uniq) }}
 {{- end }}
 {{- end }}
