@@ -69,6 +69,7 @@ def test_with_addons_hooks_need_no_directory(tmp_path: Path, monkeypatch: pytest
         ("addon-cache-size", "1GB", "a number of bytes"),
         ("addon-verify", "sums", "one of off, digest, signature"),
         ("addon-patches", "some", "one of all, listed, none"),
+        ("addon-protect-except", "a, b", "names of users and groups with commas between them"),
         ("private-registry", "https://r.io", "without a scheme"),
         ("private-registry", "r.io/ a", "a registry such as"),
         ("image-pull-secret", "A B", "the name of an object"),
