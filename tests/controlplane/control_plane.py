@@ -7,6 +7,7 @@ production, but for PodTemplates it is off, so that there etcd's compaction show
 
 import secrets
 import time
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +33,10 @@ NODE = {
 }
 
 
+MANAGER = "system:kube-controller-manager"
+"""Its name on every cluster, by which admission policies know it."""
+
+
 class ControlPlane:
     """A context manager that runs the programs; `kubeconfig` is there, and the API server ready, once it is entered.
 
@@ -55,8 +60,11 @@ class ControlPlane:
             f"https://127.0.0.1:{self._port}", self._certificate.certificate, secrets.token_hex(16), self._insides
         )
         self.kubeconfig = write_kubeconfig(directory / "kubeconfig", self._access)
+        manager = replace(self._access, token=secrets.token_hex(16), insides=None)
+        self._manager = write_kubeconfig(directory / "kube-controller-manager.kubeconfig", manager)
+        users = {self._access.token: "admin", manager.token: MANAGER}
         tokens = directory / "tokens.csv"
-        tokens.write_text(f"{self._access.token},admin,admin,system:masters\n")
+        tokens.write_text("".join(f"{token},{user},{user},system:masters\n" for token, user in users.items()))
 
     def __enter__(self) -> Self:
         try:
@@ -131,11 +139,12 @@ class ControlPlane:
         if lacking := self._binaries.lacking(CONTROLLERS):
             say(f"no {', '.join(lacking)} in {self._binaries.directory}: Deployments will not become Ready")
             return
-        access = [f"--kubeconfig={self.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
+        access = ["--leader-elect=false", "--secure-port=0"]
         # The root CA's ConfigMap would turn up in each test's namespace at some time or other.
         publisher = "-root-ca-certificate-publisher-controller"
-        self._start("kube-controller-manager", *access, f"--controllers=*,{publisher}")
-        self._start("kube-scheduler", *access)
+        manager = f"--kubeconfig={self._manager}"
+        self._start("kube-controller-manager", manager, *access, f"--controllers=*,{publisher}")
+        self._start("kube-scheduler", f"--kubeconfig={self.kubeconfig}", *access)
         stages = [f"--config={stage}" for stage in self._binaries.stages()]
         lease = "--node-lease-duration-seconds=40"
         self._start("kwok", f"--kubeconfig={self.kubeconfig}", "--manage-all-nodes=true", lease, *stages)

@@ -58,6 +58,7 @@ async def test_objects_are_protected_while_an_instance_asks_for_it(limited: Clus
     await works_without_hookrunner(there)
     await own_writes_go_through(there)
     await ends_with_the_last_instance(there)
+    await garbage_is_collected(there)
 
 
 async def is_refused(there: ClusterWorld) -> bool:
@@ -181,19 +182,40 @@ async def own_writes_go_through(there: ClusterWorld) -> None:
     await there.until(label, "kube-dns", "the repaired Service")
 
 
+async def is_kept(there: ClusterWorld) -> list[bool]:
+    """Do policy and binding exist?"""
+    return [bool(await there.read(path)) for path in (POLICY, BINDING)]
+
+
 async def ends_with_the_last_instance(there: ClusterWorld) -> None:
     """Turned off and on again, and deleted with its instance."""
-
-    async def is_there() -> list[bool]:
-        return [bool(await there.read(path)) for path in (POLICY, BINDING)]
-
     await there.change(DNS, {"protect": False})
-    await there.until(is_there, [False, False], "no policy")
+    await there.until(lambda: is_kept(there), [False, False], "no policy")
     await there.until(lambda: is_refused(there), False, "the API server forgets the policy")
     await there.until(lambda: protected(there), ("", ""), "no condition Protected")
     await there.change(DNS, {"protect": True})
     await there.until(lambda: protected(there), ("True", "Enforced"), "the condition Protected")
     await there.kubectl("delete", "coredns", "default", *IN_SYSTEM, "--timeout=180s")
     assert await there.marked(UNIT) == []
-    await there.until(is_there, [False, False], "no policy")
+    await there.until(lambda: is_kept(there), [False, False], "no policy")
+
+
+async def garbage_is_collected(there: ClusterWorld) -> None:
+    """An instance that vanishes while hookrunner does not run: the garbage collector deletes what it owned, and the
+    next start removes the rest, with the policy."""
+    await there.install("coredns", DNS, {"protect": True})
+    await there.until(lambda: is_refused(there), True, "the API server asks the policy")
+    await there.world.stop()
+    without = '[{"op": "remove", "path": "/metadata/finalizers"}]'
+    await there.kubectl("patch", "coredns/default", *IN_SYSTEM, "--type=json", "-p", without)
+    await there.kubectl("delete", "coredns/default", *IN_SYSTEM, "--timeout=180s", "--ignore-not-found")
+
+    async def owned() -> list[str]:
+        return [name for name in await there.marked(UNIT) if name.startswith(("deployment", "configmap", "service/"))]
+
+    await there.until(owned, [], "what the garbage collector deletes")
+    assert await is_kept(there) == [True, True]
+    await there.world.start()
+    await there.until(lambda: is_kept(there), [False, False], "no policy")
+    await there.until(lambda: there.marked(UNIT), [], "what the garbage collector leaves")
     assert '"rights"' not in there.world.operator.get("/readyz?output=json")[1], "no right is missing"
