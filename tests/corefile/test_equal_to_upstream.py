@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.corefile.generated_corefiles import generated
 from tests.corefile.library import corefile, migration, releases
 from tests.corefile.recording import RECORDED, digest, migrations, summary
 from tests.oracles.corefile_migration import Request, answers
@@ -78,10 +79,17 @@ def summary_of_ours(request: Request) -> str:
     return digest(corefile.structure(corefile.parse(text)))
 
 
-def test_generated_corefiles_are_migrated_as_by_the_library_or_better() -> None:
+@pytest.fixture(scope="module")
+def compared() -> list[tuple[Request, str]]:
+    """Each migration with its line of the recording."""
+    return list(zip(migrations(), RECORDED.read_text().splitlines(), strict=True))
+
+
+@pytest.mark.slow
+def test_generated_corefiles_are_migrated_as_by_the_library_or_better(compared: list[tuple[Request, str]]) -> None:
     counts: Counter[str] = Counter()
     unexplained = []
-    for request, recorded in zip(migrations(), RECORDED.read_text().splitlines(), strict=True):
+    for request, recorded in compared:
         ours, theirs = summary_of_ours(request), recorded.split()[0]
         reasons = [reason for reason, applies in REASONS.items() if applies(request)]
         if ours == theirs:
@@ -97,9 +105,10 @@ def test_generated_corefiles_are_migrated_as_by_the_library_or_better() -> None:
     assert counts.keys() == {"equal", "what a release cannot read is refused", *REASONS}
 
 
-def test_what_is_deprecated_ignored_or_removed_is_named_as_by_the_library() -> None:
+@pytest.mark.slow
+def test_what_is_deprecated_ignored_or_removed_is_named_as_by_the_library(compared: list[tuple[Request, str]]) -> None:
     differences = []
-    for request, recorded in zip(migrations(), RECORDED.read_text().splitlines(), strict=True):
+    for request, recorded in compared:
         if request.down or recorded == "error":
             continue
         found = migration.statuses(corefile.parse(request.text), request.target)
@@ -109,11 +118,27 @@ def test_what_is_deprecated_ignored_or_removed_is_named_as_by_the_library() -> N
     assert differences == []
 
 
-def test_a_text_is_a_default_only_if_it_is_one_for_the_library() -> None:
+@pytest.mark.slow
+def test_a_text_is_a_default_only_if_it_is_one_for_the_library(compared: list[tuple[Request, str]]) -> None:
     """The library takes any servers behind `forward .` for a default; ours is stricter."""
-    lines = zip(migrations(), RECORDED.read_text().splitlines(), strict=True)
-    ours = [(line, migration.is_default(request.text, "cluster.local")) for request, line in lines]
+    ours = [(line, migration.is_default(request.text, "cluster.local")) for request, line in compared]
     assert {line.endswith(" default") for line, is_ours in ours if is_ours} == {True}
+
+
+@pytest.mark.slow
+def test_a_way_over_another_release_leads_to_the_same_text() -> None:
+    names = list(releases.VERSIONS)
+    differences = []
+    for origin, text in generated(100):
+        halfway = names[(names.index(origin) + len(names) - 1) // 2]
+        try:
+            between = migration.migrate(text, origin, halfway)
+            both = [migration.migrate(between, halfway, names[-1]), migration.migrate(text, origin, names[-1])]
+        except corefile.Unreadable:  # federation, for instance
+            continue
+        if both[0] != both[1]:
+            differences.append((origin, halfway, text))
+    assert differences == []
 
 
 @pytest.mark.nightly
