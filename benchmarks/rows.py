@@ -9,6 +9,7 @@ from benchmarks import scenarios
 from benchmarks.addons import many
 from benchmarks.addons.floor import floor
 from benchmarks.addons.install import install
+from benchmarks.addons.listed import listed
 from benchmarks.addons.source_runs import source_runs
 from benchmarks.addons.sources import sources
 from benchmarks.cloud import cloud_nodes, cloud_services
@@ -283,6 +284,16 @@ _MANY_MEMORY = (
     Row("ratio", "busy", Unit.TIMES, Target(limit=1.15)),
 )
 
+_LISTED = (
+    Row("a hook with a filter on 1,000 objects of 20 kinds: resident memory", "hook", Unit.MEGABYTES),
+    Row("the list of addons with these objects", "list", Unit.MEGABYTES),
+    Row("ratio", "ratio", Unit.TIMES, Target(limit=1)),
+    Row("requests about these objects until then: the hook", "hook_requests", Unit.COUNT),
+    Row("the list", "list_requests", Unit.COUNT),
+    Row("ratio", "asked", Unit.TIMES, Target(limit=1)),
+    Row("and for its own kind, when nothing has changed", "list_own", Unit.COUNT),
+)
+
 GROUPS = (
     Group("events", scenarios.events, _EVENTS),
     Group("full", scenarios.full, _started("10,000 full objects", 0.7, 0.5)),
@@ -338,6 +349,7 @@ ADDONS = (
     Group("floor", floor, _FLOOR, rounds=1),
     Group("status", many.status, _STATUS),
     Group("memory", many.memory, _MANY_MEMORY, rounds=1),
+    Group("listed", listed, _LISTED, rounds=2, ours=True),
     Group("sources", sources, _SOURCES, rounds=1, ours=True),
     Group("source-runs", source_runs, _SOURCE_RUNS, rounds=1, ours=True),
 )

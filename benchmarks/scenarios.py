@@ -56,6 +56,7 @@ class Sizes:
     services: int = 100
     fleet: tuple[int, int] = (5000, 500)
     floors: int = 3
+    listed: tuple[int, int] = (20, 1000)
 
 
 QUICK = Sizes(
@@ -85,6 +86,7 @@ QUICK = Sizes(
     services=3,
     fleet=(10, 3),
     floors=1,
+    listed=(2, 20),
 )
 
 

@@ -227,7 +227,7 @@ async def _assemble(
             return built, lazy, None
         from hookrunner.discovery.discovery_assembly import Discovery
 
-        return built, lazy, _with_discovery(views, Discovery(settings.discovery, parts.kube, None))
+        return built, lazy, _with_discovery(views, Discovery(settings, parts.kube))
     # 0.1 s, which a start without modules need not pay.
     from hookrunner.convergence import assembly
     from hookrunner.convergence.decisions.module_configuration import configuration
@@ -260,9 +260,9 @@ async def _assemble(
         views.add(live.status.conditions, live.status.needs)
         views.pages.addons, start = live.views, live.start
     if settings.discovery.on:
-        from hookrunner.discovery.discovery_assembly import Discovery
+        from hookrunner.discovery.installed_assembly import discover_installed
 
-        start = _with_discovery(views, Discovery(settings.discovery, parts.kube, modules), start)
+        start = _with_discovery(views, discover_installed(settings, parts.kube, modules), start)
     return built, webhooks, start
 
 

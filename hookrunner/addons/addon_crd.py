@@ -9,6 +9,7 @@ Made instead of written, so that no kind lacks the status, its subresource or a 
 from collections.abc import Iterator, Mapping
 
 from hookrunner import safe_files
+from hookrunner.addons.files.definition_parts import APPROVAL
 from hookrunner.addons.files.definition_schemas import SELECTABLE_FIELDS, columns, spec_properties, status_schema
 from hookrunner.addons.instance_fields import SHAPES
 from hookrunner.charts.chart_files import read_crds
@@ -20,7 +21,6 @@ from kubetypes import yaml_values
 from kubetypes.json_values import JSON
 from kubetypes.yaml_values import BadDocument
 
-APPROVAL = "api-approved.kubernetes.io"
 _UNAPPROVED = "unapproved, this kind is made by hookrunner from an addon"
 PROTECTED = (".k8s.io", ".kubernetes.io")
 """Ends of groups that belong to Kubernetes."""

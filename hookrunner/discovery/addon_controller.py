@@ -10,18 +10,28 @@ Nothing is written or deleted before it is known what there is: a restart would 
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 from hookrunner.discovery.addon_objects import AddonObjects
 from hookrunner.discovery.addon_queue import BATCH, AddonQueue
 from hookrunner.discovery.addon_status import make_status
 from hookrunner.discovery.components import Component
-from hookrunner.discovery.installed_components import InstalledComponents
 from hookrunner.discovery.labelled_kind import LabelledKind
 from hookrunner.model.timestamps import rfc3339
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 
 _AT_ONCE = 4
+
+
+class Installed(Protocol):
+    """`installed_components.InstalledComponents`, which a process without modules and addons does not load."""
+
+    @property
+    def is_read(self) -> bool: ...
+    def versions(self, addon: str) -> list[str]: ...
+    def components(self, addon: str, now: float) -> list[Component] | None: ...
+    def expires_in(self, addon: str, now: float) -> Iterator[float | None]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +41,7 @@ class AddonController:
 
     objects: AddonObjects
     labelled: Sequence[LabelledKind]
-    installed: InstalledComponents | None
+    installed: Installed | None
     queue: AddonQueue
 
     async def work(self) -> None:

@@ -8,8 +8,7 @@ Sources: https://github.com/kubernetes-sigs/cluster-addons/tree/master/discovery
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#crd-selectable-fields
 """
 
-from hookrunner.addons.addon_crd import APPROVAL
-from hookrunner.addons.files.definition_schemas import column, conditions_schema
+from hookrunner.addons.files.definition_parts import APPROVAL, column, conditions_schema
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
 

@@ -2,20 +2,18 @@
 
 What is in the cluster is read by watches and release records, never asked for again and again. Like modules and
 instances this is for one process: of two, the one in another namespace finds its objects marked as another's.
+`installed_assembly.py` adds what is installed, if there are modules or addons.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from hookrunner import log
 from hookrunner.background import Background
-from hookrunner.convergence.assembly import Convergence
-from hookrunner.discovery.addon_controller import AddonController
+from hookrunner.discovery.addon_controller import AddonController, Installed
 from hookrunner.discovery.addon_kind import ADDONS, make_definition
 from hookrunner.discovery.addon_objects import AddonObjects
 from hookrunner.discovery.addon_queue import AddonQueue
-from hookrunner.discovery.installed_components import InstalledComponents
 from hookrunner.discovery.labelled_kind import LabelledKind
 from hookrunner.engine.assembly import Kube
 from hookrunner.errors import HookrunnerError
@@ -24,29 +22,41 @@ from hookrunner.model.needs import Urgency, UserNeed
 from hookrunner.model.status import some
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.manifest_objects import KindResolver
-from hookrunner.settings import DiscoverySettings
+from hookrunner.settings import Settings
+from kubetypes.light_dataclasses import dataclass
 
 _log = log.get(__name__)
 _ACTION = "see docs/addons.md, All addons in one list"
 
 
-class Discovery:
-    """The parts. `convergence` is what looks after modules and addons, None without any."""
+@dataclass(frozen=True, slots=True)
+class InstalledPart:
+    """What is installed, and the tasks that find out. `home` is the namespace of release records, `kinds` are those
+    with which they are written, and `queue` takes the addons that have changed."""
 
-    def __init__(self, settings: DiscoverySettings, kube: Kube, convergence: Convergence | None) -> None:
+    queue: AddonQueue
+    home: str
+    kinds: KindResolver
+    components: Installed
+    tasks: Mapping[str, Callable[[], Awaitable[None]]]
+
+
+class Discovery:
+    """The parts, with those of what is `installed`, None without modules and addons."""
+
+    def __init__(self, settings: Settings, kube: Kube, installed: InstalledPart | None = None) -> None:
         self._kube = kube
-        self._convergence = convergence
+        self._tasks = installed.tasks if installed else {}
         self._obstacle = ""
         self._tried = asyncio.Event()
         """Set after the first attempt to define the kind: before it, its watch would fail."""
-        queue = AddonQueue()
-        home = convergence.helm.namespace if convergence else kube.connection.namespace
-        kinds = convergence.helm.releases.kinds if convergence else KindResolver(kube.discovery)
-        self._crds = Crds(kube.patcher, kinds)
+        queue = installed.queue if installed else AddonQueue()
+        home = installed.home if installed else settings.kube.namespace or kube.connection.namespace or "default"
+        self._crds = Crds(kube.patcher, installed.kinds if installed else KindResolver(kube.discovery))
         self._objects = AddonObjects(kube.patcher, home, queue)
-        self._labelled = [LabelledKind(name, kube.watches, queue) for name in settings.kinds]
-        self._installed = _installed(convergence, queue) if convergence else None
-        self._controller = AddonController(self._objects, self._labelled, self._installed, queue)
+        self._labelled = [LabelledKind(name, kube.watches, queue) for name in settings.discovery.kinds]
+        components = installed.components if installed else None
+        self._controller = AddonController(self._objects, self._labelled, components, queue)
 
     def start(self, background: Background) -> None:
         """Begin with the definition of the kind."""
@@ -55,10 +65,8 @@ class Discovery:
         background.keep("discovery", self._controller.work)
         for kind in self._labelled:
             background.keep(f"labelled {kind.name}", kind.follow)
-        if installed := self._installed:
-            background.keep("what is installed", partial(installed.follow_records, self._namespaces))
-            background.keep("health of what is installed", partial(installed.follow_facts, installed.whole))
-            background.keep("existence of what is installed", partial(installed.follow_facts, installed.metadata))
+        for name, run in self._tasks.items():
+            background.keep(name, run)
 
     def conditions(self) -> dict[str, tuple[bool, str]]:
         """What keeps the list from being complete. It makes nothing unready: a restart would not complete it."""
@@ -96,14 +104,3 @@ class Discovery:
     async def _follow_objects(self) -> None:
         await self._tried.wait()
         await self._objects.follow(self._kube.watches)
-
-    def _namespaces(self) -> Iterable[str]:
-        """Those of releases."""
-        assert self._convergence, "without it nothing is installed"
-        modules = (state.unit.namespace for state in self._convergence.states.modules)
-        return dict.fromkeys(filter(None, (self._convergence.helm.namespace, *modules)))
-
-
-def _installed(convergence: Convergence, queue: AddonQueue) -> InstalledComponents:
-    helm, changes = convergence.helm, convergence.states.unit_changes.subscribe()
-    return InstalledComponents(helm.releases, changes, helm.drift.watches, queue)

@@ -18,7 +18,7 @@ from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.metrics.recorders import Requests
-from hookrunner.settings import DiscoverySettings, KubeSettings
+from hookrunner.settings import DiscoverySettings, KubeSettings, Settings
 
 LABEL = "discovery.addons.k8s.io/"
 MERGE = "application/merge-patch+json"
@@ -36,7 +36,7 @@ async def listing(client: Client, *kinds: str, namespace: str = "ops") -> AsyncI
     kube = Kube(Watches(client, served, Metrics(""), 75.0), served, client, Connection("", namespace=namespace))
     async with asyncio.TaskGroup() as group:
         background = Background(group)
-        discovery = Discovery(DiscoverySettings(True, kinds), kube, None)
+        discovery = Discovery(Settings(discovery=DiscoverySettings(True, kinds)), kube)
         discovery.start(background)
         try:
             yield discovery

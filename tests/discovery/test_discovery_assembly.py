@@ -58,11 +58,11 @@ async def test_phase_can_be_selected(client: Client) -> None:
 async def test_nothing_is_written_when_nothing_changes(client: Client, sandbox: Sandbox) -> None:
     seen = Seen(client)
     await seen.label("a", "web")
-    async with listing(client, "configmaps"):
+    async with listing(client, "configmaps", namespace=""):  # of a kubeconfig that names none
         await seen.shown()
         sandbox.faults.requests.clear()
         await seen.shown(600)
-    async with listing(client, "configmaps"):
+    async with listing(client, "configmaps", namespace=""):
         assert await seen.shown(100) == {"web": "a"}
     assert writes(sandbox.faults.requests) == []
 

@@ -7,9 +7,9 @@ change of the file. Bounds on lists keep the cost of rules within what the API s
 Sources: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
 """
 
-from collections.abc import Mapping
 from typing import get_args
 
+from hookrunner.addons.files.definition_parts import column, conditions_schema
 from hookrunner.addons.instance_fields import ACCOUNT, MOST_PATCHES, TIMEOUT
 from hookrunner.model.addons import Addon, CommonFields, DeletionPolicy, UpdatePolicy
 from hookrunner.packages.names import CHANNEL_PATTERN, LONGEST_NAME, VERSION_PATTERN
@@ -159,26 +159,6 @@ SELECTABLE_FIELDS = ({"jsonPath": ".status.phase"}, {"jsonPath": ".status.versio
 """For `kubectl get --field-selector status.phase=Failed`."""
 
 
-def conditions_schema() -> JSON:
-    """A list of `metav1.Condition`, of which each type appears once: writers of one do not overwrite others.
-    Source: https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go"""
-    fields: Mapping[str, JSON] = {
-        "type": _TEXT | {"maxLength": 316},
-        "status": _TEXT | {"enum": ["True", "False", "Unknown"]},
-        "observedGeneration": _NUMBER | {"minimum": 0},
-        "lastTransitionTime": _TIME,
-        "reason": _TEXT | {"minLength": 1, "maxLength": 1024},
-        "message": _TEXT | {"maxLength": 32768},
-    }
-    required = [name for name in fields if name != "observedGeneration"]
-    return {
-        "type": "array",
-        "items": {"type": "object", "required": required, "properties": fields},
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["type"],
-    }
-
-
 def _pattern(pattern: str, description: str) -> JSON:
     """A text that may be empty, which means not set."""
     bounds = {"maxLength": LONGEST_NAME, "pattern": f"^({pattern})?$"}
@@ -191,7 +171,3 @@ def _choice(words: tuple[str, ...], description: str) -> JSON:
 
 def _flag(description: str, default: bool) -> JSON:
     return {"type": "boolean", "description": f"{description} Default: {str(default).lower()}."}
-
-
-def column(name: str, kind: str, path: str) -> dict[str, JSON]:
-    return {"name": name, "type": kind, "jsonPath": path}
