@@ -30,6 +30,7 @@ RECORDS = f"/api/v1/namespaces/{NAMESPACE}/secrets?labelSelector=owner%3Dhelm"
 OFFER = {"addons_dir": str(ROOT / "addons"), "addons": "coredns", "addon_namespaces": HOME}
 OWN = {"coredns", "coredns/status", "coredns/finalizers", "events", "secrets", "serviceaccounts", "configmaps"}
 OWN |= {"customresourcedefinitions", "customresourcedefinitions/status"}
+OWN |= {"validatingadmissionpolicies", "validatingadmissionpolicybindings"}
 BLOCK = Right(("addons.x-k8s.io",), ("coredns/finalizers",), ("update",), (), HOME)
 """For owner references that block, which an admission plugin asks for."""
 ACTIONS = tuple(f"impersonate-on:serviceaccount:{verb}" for verb in (*READS, "create", "patch", "delete"))
