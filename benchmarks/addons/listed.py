@@ -53,8 +53,6 @@ async def _measure(operator: Running, word: str) -> Figures:
     memory = (await operator.steady_memory()).total
     found = [(_REQUESTS.search(name), value) for name, value in await operator.metrics()]
     requests = [(url[1], value) for url, value in found if url]
-    print(
-        [(n, v) for n, v in await operator.metrics() if "request_latency_seconds_count" in n and "listed" not in n]
     own = sum(value for url, value in requests if "discovery.addons" in url or "customresourcedefinitions" in url)
     return {word: [memory], f"{word}_requests": [sum(value for _, value in requests) - own], f"{word}_own": [own]}
 
