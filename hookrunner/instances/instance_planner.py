@@ -107,10 +107,11 @@ class InstancePlanner:
         attempt is reported soon, further ones wait longer: to wait is to notice the end."""
         patience = _NEXT_PATIENCE if self._is_blocked else _PATIENCE
         self._is_blocked = True
-        options, remover = replace(self.options(ReleaseOptions()), predecessor=None), self._parts.remover
+        options, remover = self.options(ReleaseOptions()), self._parts.remover
         if options.account is None:  # who removes the field gets no right to delete by that
             options = replace(options, account=head.account)
-        await remover.remove(Removed(self.addon, self._orphaned or self.instance, head), options, patience)
+        removed = Removed(self.addon, self._orphaned or self.instance, head, self._is_replaced)
+        await remover.remove(removed, options, patience)
 
     async def _prepare(self, instance: Instance, capabilities: Capabilities) -> PreparedBuild:
         """The package, with the values that hooks and templates see from here on."""
@@ -158,6 +159,12 @@ class InstancePlanner:
             predecessor=self.admission.predecessor,
             account=self.instance.account,
         )
+
+    @property
+    def _is_replaced(self) -> bool:
+        """Does its object stay when what it has installed is removed?"""
+        obstacle = self.admission.obstacle
+        return obstacle is not None and obstacle.removes and not self.instance.is_deleting
 
     @property
     def _status(self) -> JSON:

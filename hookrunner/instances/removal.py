@@ -109,11 +109,13 @@ async def _patch(
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """An instance of an addon whose release, with this head, is removed."""
+    """An instance of an addon whose release, with this head, is removed. `is_replaced`: its object stays, so that what
+    happened to owner references says nothing about a deletion."""
 
     addon: Addon
     instance: Instance
     head: Head
+    is_replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ class InstanceRemover:
         instance, head = removed.instance, removed.head
         options = replace(options, predecessor=await find_predecessor(self.releases, head))
         reason = reason_to_leave(instance)
-        if not reason and await self._has_lost_owner(head, options):
+        if not (reason or removed.is_replaced) and await self._has_lost_owner(head, options):
             reason = "it was deleted with the policy Orphan"
         if not reason:
             return await self._tear_down(head, options, patience)

@@ -147,10 +147,14 @@ class Records(Releases):
         self.kept: tuple[KeptObject, ...] = ()
         self.manifests: dict[str, tuple[JSON, ...]] = {}
         self.objects: tuple[ObjectId, ...] = ()
+        self.has_orphans = False
         self.removal: Any = self
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
         return {**self.heads}
+
+    async def read_head(self, name: str, namespace: str) -> Head | None:
+        return self.heads.get(name)
 
     async def read_manifest(self, head: Head) -> tuple[JSON, ...]:
         return self.manifests.get(head.name, ())
@@ -170,7 +174,10 @@ class Records(Releases):
         return self.objects
 
     async def has_lost_owner(self, *_: Any) -> bool:
-        return False
+        return self.has_orphans
+
+    async def abandon(self, name: str, namespace: str, options: ReleaseOptions) -> int:
+        return 0
 
     async def forget(self, name: str, namespace: str) -> None:
         del self.heads[name]
@@ -217,6 +224,25 @@ async def test_vanished_instance_is_purged_as_soon_as_that_is_possible() -> None
     assert [*records.heads] == ["dns.default.x"]
     assert records.options.of_addon
     assert records.options.respect_ignore
+
+
+@each(("others", "goes_back_to"), [(["flannel.default.x"], "flannel.default.x"), (["calico.default.x"], ""), ([], "")])
+async def test_what_was_taken_over_goes_back_to_a_release_that_exists(others: list[str], goes_back_to: str) -> None:
+    """Also from an instance that a user has made vanish."""
+    new = head("dns.default.y", predecessor="flannel.default.x", succession=1)
+    records = Records([new, *map(head, others)])
+    await VanishedInstances(records, Notices(), "home").purge(cache("x"))
+    assert (records.options.predecessor.name if records.options.predecessor else "") == goes_back_to
+
+
+@each("is_replaced", [True, False])
+async def test_replaced_instance_is_not_taken_for_an_orphaned_one(is_replaced: bool) -> None:
+    """Its object stays, so it would be left alone for ever."""
+    records, events = Records([head("dns.default.x")]), EventServer()
+    records.has_orphans = True
+    remover = InstanceRemover(records, cast(Client, Server(None)), EventRecorder(events.client).source("x"))
+    await remover.remove(Removed(ADDON, instance(), head("dns.default.x"), is_replaced), ReleaseOptions(), 1.0)
+    assert bool(records.heads) is not is_replaced
 
 
 @each("deleted, left", [("2026-01-01T00:00:00Z", True), ("", False)])

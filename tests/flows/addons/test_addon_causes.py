@@ -36,11 +36,12 @@ CONDITIONS = {
 """Conditions besides Ready, Available, Reconciling and Stalled."""
 
 
-def test_the_table_names_every_reason_but_two() -> None:
-    """The other one is reached when an instance is deleted."""
+def test_the_table_names_every_reason_but_three() -> None:
+    """Others are reached when an instance is deleted, or replaced (`test_replacement_story.py`)."""
     every = {(phase.value, reason) for phase, reasons in REASONS.items() for reason in reasons}
     shown = {(cause.phase, cause.reason) for cause in EVERY}
-    assert every - shown == {("InternalError", "InternalError"), ("Terminating", "Terminating")}
+    others = {("InternalError", "InternalError"), ("Terminating", "Terminating"), ("Conflict", "Replaced")}
+    assert every - shown == others
 
 
 async def test_each_state_is_reached_by_its_cause_shown_and_left(causes: CausesWorld) -> None:
