@@ -22,12 +22,14 @@ class Insides:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where an API server is, whom to trust and who one is; `insides` is None for a cluster that is not ours."""
+    """Where an API server is, whom to trust and who one is; `insides` is None for a cluster that is not ours. With
+    `acting_as`, a user and its groups, an administrator acts for them."""
 
     url: str
     ca: Path
     token: str
     insides: Insides | None = None
+    acting_as: tuple[str, ...] = ()
 
 
 def write_kubeconfig(file: Path, access: Access) -> Path:

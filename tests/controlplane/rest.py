@@ -28,7 +28,9 @@ class Reply:
 
 def request(access: Access, method: str, path: str, body: object = None, *, timeout: float = 60) -> Reply:
     """Send a JSON request to the API server. Raises `OSError` when there is no answer at all."""
-    headers = {"Authorization": f"Bearer {access.token}", "Content-Type": content_type(method)}
+    headers = urllib3.HTTPHeaderDict({"Authorization": f"Bearer {access.token}", "Content-Type": content_type(method)})
+    for index, name in enumerate(access.acting_as):
+        headers.add("Impersonate-Group" if index else "Impersonate-User", name)
     try:
         answer = _pool(access.url, access.ca).urlopen(
             method, path, encoded(body), headers, retries=False, redirect=False, timeout=timeout

@@ -1,23 +1,37 @@
 """Objects of an instance with `spec.protect` on a real control plane: whom the API server lets through, with hookrunner
 and without it, and how the policy comes, is repaired and goes. Level: control plane."""
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kubetypes.json_values import JSON
 from tests.controlplane.cluster import OwnCluster, RequestFailed
+from tests.controlplane.rest import request
 from tests.controlplane.rights import log_in
 from tests.fakes.chart import render_rights
+from tests.fakes.objects import definition
 from tests.flows.addons.cluster_world import GROUP, ClusterWorld
 
 DNS, UNIT = f"{GROUP}/coredns/default", "coredns.kube-system.default"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 POLICY, BINDING = (f"{POLICIES.removesuffix('ies')}{end}/hookrunner-protect.default" for end in ("ies", "ybindings"))
 IN_SYSTEM = ("-n", "kube-system")
+CORE = "/api/v1/namespaces/kube-system"
+DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
+DRY_RUN = f"{DEPLOYMENT}?dryRun=All"
+ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:coredns"
 ALL = "system:masters"
-"""The group of those to whom RBAC allows everything, an administrator who makes a mistake."""
-LABEL = ("label", "deployment/coredns", *IN_SYSTEM, "--overwrite", "app.example.com/by=someone", "--dry-run=server")
+"""The group of those to whom RBAC allows everything, such as an administrator who makes a mistake."""
+JANE = ("jane",)
+LABELLED: JSON = {"metadata": {"labels": {"app.example.com/by": "someone"}}}
+PARTS: dict[str, dict[str, JSON]] = {
+    "/api/v1/namespaces": {"metadata": {"name": "part"}},
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions": definition("example.com", "Part", "v1"),
+}
 REFUSED = "belongs to CoreDNS kube-system/default, which protects its objects: change the spec of that one instead"
 
 
@@ -31,18 +45,12 @@ async def limited(there: ClusterWorld, whole_cluster: OwnCluster, tmp_path: Path
     return there
 
 
-def by(user: str, *groups: str) -> tuple[str, ...]:
-    """The words by which kubectl acts for a user of these groups."""
-    return (f"--as={user}", *(f"--as-group={group}" for group in (ALL, *groups)))
-
-
-async def refusal(there: ClusterWorld, *words: str) -> str:
-    """Why the API server refuses a command of kubectl, empty if it does not."""
-    try:
-        await there.kubectl(*words)
-    except RequestFailed as error:
-        return str(error)
-    return ""
+async def refusal(there: ClusterWorld, user: Sequence[str], patch: JSON, path: str = DRY_RUN) -> str:
+    """Why the API server refuses a patch by a user of these groups, or without a patch a deletion; empty if it does
+    not."""
+    access = replace(there.cluster.access, acting_as=(*user, ALL))
+    reply = await asyncio.to_thread(request, access, "PATCH" if patch else "DELETE", path, patch)
+    return "" if reply.status < 400 else str(reply.body["message"])
 
 
 async def test_objects_are_protected_while_an_instance_asks_for_it(limited: ClusterWorld) -> None:
@@ -63,7 +71,7 @@ async def test_objects_are_protected_while_an_instance_asks_for_it(limited: Clus
 
 async def is_refused(there: ClusterWorld) -> bool:
     """Does the policy count? API servers learn of policies within a second or two."""
-    return REFUSED in await refusal(there, *LABEL, *by("jane"))
+    return REFUSED in await refusal(there, JANE, LABELLED)
 
 
 async def protected(there: ClusterWorld) -> tuple[str, str]:
@@ -74,63 +82,50 @@ async def protected(there: ClusterWorld) -> tuple[str, str]:
 
 
 async def users_are_refused(there: ClusterWorld) -> None:
-    """Also administrators, and hookrunner's user on its own machine; of kinds without a namespace, too."""
-    for user in ("jane", "kubernetes-admin", "system:serviceaccount:ci:bot"):
-        assert REFUSED in await refusal(there, *LABEL, *by(user))
-    jane = by("jane")
-    assert REFUSED in await refusal(there, "delete", "configmap/coredns", *IN_SYSTEM, *jane)
-    mark = ("-l", f"hookrunner.io/addon={UNIT}")
-    assert REFUSED in await refusal(there, "delete", "serviceaccounts", *mark, *IN_SYSTEM, *jane)
-    assert REFUSED in await refusal(there, "delete", "clusterrole/system:coredns", *jane)
-    assert REFUSED in await refusal(there, "label", "deployment/coredns", *IN_SYSTEM, "hookrunner.io/addon-", *jane)
-    assert REFUSED in await refusal(there, "rollout", "restart", "deployment/coredns", *IN_SYSTEM, *jane)
-    for kind in ("namespace", "crd"):
-        await made_part_of_the_instance(there, kind)
+    """Also administrators, and accounts of other namespaces; of kinds without a namespace, too."""
+    ci = ("system:serviceaccount:ci:bot", "system:serviceaccounts", "system:serviceaccounts:ci")
+    for user in (JANE, ("kubernetes-admin",), ci):
+        assert REFUSED in await refusal(there, user, LABELLED)
+    unmarked = {"metadata": {"labels": {"hookrunner.io/addon": None}}}
+    assert REFUSED in await refusal(there, JANE, unmarked)
+    collection = f"{CORE}/configmaps?labelSelector=hookrunner.io/addon%3D{UNIT}"
+    for path in (DRY_RUN, f"{CORE}/configmaps/coredns", f"{CORE}/serviceaccounts/coredns", ROLE, collection):
+        assert REFUSED in await refusal(there, JANE, None, path)
+    restart = ("rollout", "restart", "deployment/coredns", "-n", "kube-system", "--as=jane", f"--as-group={ALL}")
+    with pytest.raises(RequestFailed, match=REFUSED):
+        await there.kubectl(*restart)
+    for path, body in PARTS.items():
+        await part_is_protected(there, path, body)
 
 
-async def made_part_of_the_instance(there: ClusterWorld, kind: str) -> None:
+async def part_is_protected(there: ClusterWorld, path: str, body: dict[str, JSON]) -> None:
     """An object with the instance's label, as its packages may have them."""
-    names = {"plural": "pars", "singular": "par", "kind": "Par"}
-    schema = {"openAPIV3Schema": {"type": "object"}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    spec = {"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]}
-    bodies: dict[str, dict[str, JSON]] = {
-        "namespace": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "part"}},
-        "crd": {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": "pars.example.com"},
-            "spec": spec,
-        },
-    }
-    body = bodies[kind]
     name = body["metadata"]["name"]
-    await there.apply(body | {"metadata": {"name": name, "labels": {"hookrunner.io/addon": UNIT}}})
-    assert REFUSED in await refusal(there, "delete", kind, name, *by("jane"))
-    await there.kubectl("delete", kind, name, "--wait=false", *by("robot"))
+    marked = body | {"metadata": {"name": name, "labels": {"hookrunner.io/addon": UNIT}}}
+    await asyncio.to_thread(there.cluster.create, path, marked)
+    assert REFUSED in await refusal(there, JANE, None, f"{path}/{name}")
+    assert await refusal(there, ("robot",), None, f"{path}/{name}") == ""
 
 
 async def others_are_not(there: ClusterWorld) -> None:
-    accounts = "system:serviceaccounts"
+    accounts = ("system:serviceaccounts", "system:serviceaccounts:kube-system")
     for allowed in (
-        by("robot"),
-        by("jane", "sre"),
-        by("system:kube-controller-manager"),
-        by("system:node:a", "system:nodes"),
-        by("system:serviceaccount:kube-system:generic-garbage-collector", accounts, f"{accounts}:kube-system"),
-        by("system:serviceaccount:kube-system:namespace-controller", accounts, f"{accounts}:kube-system"),
+        ("robot",),
+        ("jane", "sre"),
+        ("system:kube-controller-manager",),
+        ("system:node:a", "system:nodes"),
+        ("system:serviceaccount:kube-system:generic-garbage-collector", *accounts),
+        ("system:serviceaccount:kube-system:namespace-controller", *accounts),
     ):
-        assert await refusal(there, *LABEL, *allowed) == ""
-    jane = by("jane")
-    await there.kubectl("scale", "deployment/coredns", *IN_SYSTEM, "--replicas=3", *jane)
-    await there.kubectl("scale", "deployment/coredns", *IN_SYSTEM, "--replicas=2", *jane)
-    status = '{"status": {"conditions": []}}'
-    await there.kubectl(
-        "patch", "deployment/coredns", *IN_SYSTEM, "--subresource=status", "--type=merge", "-p", status, *jane
-    )
-    await there.kubectl("delete", "pods", "-l", "k8s-app=kube-dns", *IN_SYSTEM, "--wait=false", *jane)
-    await there.kubectl("create", "configmap", "mine", *IN_SYSTEM, *jane)
-    await there.kubectl("delete", "configmap", "mine", *IN_SYSTEM, *jane)
+        assert await refusal(there, allowed, LABELLED) == ""
+    for replicas in (3, 2):
+        assert await refusal(there, JANE, {"spec": {"replicas": replicas}}, f"{DEPLOYMENT}/scale") == ""
+    assert await refusal(there, JANE, {"status": {"conditions": []}}, f"{DEPLOYMENT}/status") == ""
+    pods = f"{CORE}/pods"
+    name = (await there.read(f"{pods}?labelSelector=k8s-app%3Dkube-dns"))["items"][0]["metadata"]["name"]
+    assert await refusal(there, JANE, None, f"{pods}/{name}") == ""
+    await there.world.ask("POST", f"{CORE}/configmaps", {"metadata": {"name": "mine"}})
+    assert await refusal(there, JANE, None, f"{CORE}/configmaps/mine") == ""
 
 
 async def policy_is_repaired(there: ClusterWorld) -> None:
@@ -174,7 +169,8 @@ async def own_writes_go_through(there: ClusterWorld) -> None:
     """A change of the spec, an upgrade, and the repair of what an exempt user has done."""
     await there.change(DNS, {"version": "1.15.0"})
     await there.reaches(DNS, {"phase": "Current", "version": "1.15.0"})
-    await there.kubectl("label", "service/kube-dns", *IN_SYSTEM, "--overwrite", "k8s-app=other", *by("robot"))
+    edit: JSON = {"metadata": {"labels": {"k8s-app": "other"}}}
+    assert await refusal(there, ("robot",), edit, f"{CORE}/services/kube-dns") == ""
 
     async def label() -> str:
         return str((await there.shown("service/kube-dns"))["metadata"]["labels"]["k8s-app"])
