@@ -28,6 +28,7 @@ DEPLOYMENT = f"/apis/apps/v1/namespaces/{HOME}/deployments/coredns"
 ACCOUNTS = f"/api/v1/namespaces/{HOME}/serviceaccounts"
 RECORDS = f"/api/v1/namespaces/{NAMESPACE}/secrets?labelSelector=owner%3Dhelm"
 OFFER = {"addons_dir": str(ROOT / "addons"), "addons": "coredns", "addon_namespaces": HOME}
+ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:coredns"
 OWN = {"coredns", "coredns/status", "coredns/finalizers", "events", "secrets", "serviceaccounts", "configmaps"}
 OWN |= {"customresourcedefinitions", "customresourcedefinitions/status"}
 OWN |= {"validatingadmissionpolicies", "validatingadmissionpolicybindings"}
@@ -77,10 +78,12 @@ async def test_an_account_installs_what_hookrunner_may_not(operator: Operator, o
         cluster.create(ACCOUNTS, {"metadata": {"name": "other"}})
         grant(cluster, "other", installed)
         constrain(cluster)
-        change(cluster, {"serviceAccountName": "other", "replicas": 5})
+        change(cluster, {"serviceAccountName": "other", "replicas": 5, "protect": True})
         await until(lambda: cluster.request("GET", DEPLOYMENT).body["spec"]["replicas"] == 5, "the change")
+        await until(lambda: is_protected(cluster), "that users are refused, and the account is not")
         await asyncio.to_thread(cluster.kubectl, "delete", "coredns", "default", "-n", HOME, "--timeout=120s")
         assert not is_installed(cluster)
+        assert cluster.request("GET", ROLE).status == HTTPStatus.NOT_FOUND
         assert cluster.request("GET", RECORDS).body["items"] == []
     finally:
         await operator.stop()
@@ -131,6 +134,12 @@ def errors(cluster: OwnCluster) -> str:
 
 def is_installed(cluster: OwnCluster) -> bool:
     return cluster.request("GET", DEPLOYMENT).status == HTTPStatus.OK
+
+
+def is_protected(cluster: OwnCluster) -> bool:
+    """Is an administrator refused?"""
+    label = {"metadata": {"labels": {"app.example.com/by": "admin"}}}
+    return cluster.request("PATCH", f"{ROLE}?dryRun=All", label).status == HTTPStatus.FORBIDDEN
 
 
 def uid(cluster: OwnCluster) -> str:
