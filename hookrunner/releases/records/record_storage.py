@@ -276,6 +276,8 @@ class RevisionCache:
 
     def __init__(self) -> None:
         self._known: dict[str, dict[int, ReleaseRevision]] = {}
+        self._heads: dict[str, Head] = {}
+        """Those that were asked for since their releases changed: many runs ask for all."""
         self._removed: dict[tuple[str, int], int] = {}
 
     def replace(self, revisions: Iterable[ReleaseRevision], version: int) -> set[str]:
@@ -295,6 +297,7 @@ class RevisionCache:
     def keep(self, revision: ReleaseRevision) -> None:
         """Note that a record was written or seen."""
         self._known.setdefault(revision.name, {})[revision.number] = revision
+        self._heads.pop(revision.name, None)
 
     def remove(self, name: str, number: int) -> None:
         """Note that we deleted a record."""
@@ -308,12 +311,13 @@ class RevisionCache:
 
     def head(self, name: str) -> Head | None:
         """The latest revision of a release."""
-        known = self._known.get(name)
-        return known[max(known)].head if known else None
+        if name not in self._heads and (known := self._known.get(name)):
+            self._heads[name] = known[max(known)].head
+        return self._heads.get(name)
 
     def heads(self) -> dict[str, Head]:
         """The latest revisions of all releases, by name."""
-        return {name: known[max(known)].head for name, known in self._known.items()}
+        return {name: head for name in self._known if (head := self.head(name))}
 
     def observe(self, change: Change | None, revision: ReleaseRevision) -> bool:
         """Take in a watch event of one record. Has another client changed the release's head?
@@ -340,6 +344,7 @@ class RevisionCache:
     def _drop(self, name: str, number: int) -> ReleaseRevision | None:
         known = self._known.get(name, {})
         dropped = known.pop(number, None)
+        self._heads.pop(name, None)
         if not known:
             self._known.pop(name, None)
         return dropped
