@@ -218,12 +218,14 @@ async def test_release_of_a_kind_that_the_addon_had_before_is_not_purged() -> No
 
 async def test_vanished_instance_is_purged_as_soon_as_that_is_possible() -> None:
     refused = ReleaseFailed("ConfigMap a is not gone after 60 s"), Unreachable("the server is away")
-    records, notices = Records([head("dns.default.x"), head("dns.default.y")], *refused), Notices()
+    written = head("dns.default.y", account=ServiceAccount("default", "deployer"))
+    records, notices = Records([head("dns.default.x"), written], *refused), Notices()
     records.kept = (KeptObject("/Namespace/dns", "it is not empty"),)
     await VanishedInstances(records, notices, "home").purge(cache("x"))
     assert [*records.heads] == ["dns.default.x"]
     assert records.options.of_addon
     assert records.options.respect_ignore
+    assert records.options.account == written.account, "as which it was written"
 
 
 @each(("others", "goes_back_to"), [(["flannel.default.x"], "flannel.default.x"), (["calico.default.x"], ""), ([], "")])

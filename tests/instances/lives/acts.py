@@ -13,6 +13,10 @@ async def create(places: Places, names: Sequence[str]) -> None:
     await places.create(names, rollbackOnFailure=True)
 
 
+async def create_confined(places: Places, names: Sequence[str]) -> None:
+    await places.create(names, rollbackOnFailure=True, serviceAccountName="deployer")
+
+
 async def upgrade(places: Places, names: Sequence[str]) -> None:
     await places.change(names, {"version": "2.0.0"})
 
@@ -43,6 +47,7 @@ class Act:
 
 
 CREATE = Act(create, ("Current", "1.0.0"), OLD)
+CREATE_CONFINED = Act(create_confined, ("Current", "1.0.0"), OLD)
 UPGRADE = Act(upgrade, ("Current", "2.0.0"), NEW)
 SPOIL = Act(spoil, ("RolledBack", "2.0.0"), NEW)
 DELETE = Act(delete, None)

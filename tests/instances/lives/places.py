@@ -131,7 +131,7 @@ def _place_of(call: ApiCall) -> str:
     """The place that a write is for; empty for reads and for what changes nothing."""
     if call.method == "GET" or "dryRun" in call.params:
         return ""
-    name = call.body["metadata"].get("name", "") if call.method == "POST" else ""
+    name = (call.body.get("metadata") or {}).get("name", "") if call.method == "POST" else ""
     match = _PLACE.search(f"{call.path} {name}")
     return match[1] if match else ""
 
@@ -143,9 +143,12 @@ class Places:
         self._client = client
 
     async def create(self, places: Iterable[str], **spec: JSON) -> None:
-        """An instance `x` in each, in a namespace that is made for it."""
+        """An instance `x` in each, in a namespace that is made for it, with the account that it names."""
         for place in places:
             await self._client.send(ApiCall("POST", "/api/v1/namespaces", body={"metadata": {"name": place}}))
+            if account := spec.get("serviceAccountName"):
+                path = f"/api/v1/namespaces/{place}/serviceaccounts"
+                await self._client.send(ApiCall("POST", path, body={"metadata": {"name": account}}))
             body = {"apiVersion": GROUP, "kind": "Thing", "metadata": {"name": "x"}, "spec": spec}
             await self._client.send(ApiCall("POST", f"/apis/{GROUP}/namespaces/{place}/things", body=body))
 

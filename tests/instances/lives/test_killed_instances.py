@@ -14,7 +14,18 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.instances.lives.acts import CREATE, DELETE, LEAVE, SPOIL, UPGRADE, Act, finish, states, unfinished
+from tests.instances.lives.acts import (
+    CREATE,
+    CREATE_CONFINED,
+    DELETE,
+    LEAVE,
+    SPOIL,
+    UPGRADE,
+    Act,
+    finish,
+    states,
+    unfinished,
+)
 from tests.instances.lives.places import NEW, OLD, PACKAGES, Wire
 from tests.instances.lives.site import LiveSite
 from tests.packages.git_place import git_place
@@ -44,6 +55,12 @@ async def test_instance_whose_package_is_in_a_registry_killed_at_any_write_reach
         move_packages(site, RegistryPlace(registry, "archive"))
         source = f"oci+http://{registry.url.partition('://')[2]}/{REPOSITORY}"
         await live(site, [CREATE, UPGRADE, SPOIL, DELETE], 22, source=source)
+
+
+@pytest.mark.nightly
+async def test_instance_with_an_account_killed_at_any_write_reaches_its_state(site: LiveSite) -> None:
+    """Its requests go through a client of their own; the questions for its rights are no writes."""
+    await live(site, [CREATE_CONFINED, UPGRADE, SPOIL, DELETE], 22)
 
 
 def move_packages(site: LiveSite, place: Place) -> None:
