@@ -33,7 +33,15 @@ from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addons import ADDON_LABEL, FINALIZER, ORPHAN, UNMANAGED, Addon, Instance, reference_of
-from hookrunner.model.releases import NEVER_PRUNED, Head, KeptObject, ObjectMarks, Predecessor, ReleaseOptions
+from hookrunner.model.releases import (
+    NEVER_PRUNED,
+    Head,
+    KeptObject,
+    ObjectMarks,
+    Predecessor,
+    ReleaseOptions,
+    ServiceAccount,
+)
 from hookrunner.model.resources import Resource
 from hookrunner.model.status import some
 from hookrunner.releases.releases import Releases
@@ -128,11 +136,24 @@ class InstanceRemover:
 
     async def remove(self, removed: Removed, options: ReleaseOptions, patience: float) -> None:
         """Remove a release, and tell what stays on purpose. Each object may take `patience` seconds to disappear.
-        Raises ReleaseFailed, KubeError."""
-        if kept := await self._remove(removed, options, patience):
+        Raises ReleaseFailed, KubeError.
+
+        With the namespace of its account, which is that of the instance, the account's rights are deleted in no
+        particular order: the namespace would wait for ever for an instance that waits for rights. What is in that
+        namespace is deleted with it; the rest stays."""
+        head, account = removed.head, options.account
+        try:
+            kept = await self._remove(removed, options, patience)
+        except (KubeError, ReleaseFailed) as error:
+            if not (account and refusals.lacks_rights(error) and await self._is_being_deleted(account.namespace)):
+                raise
+            kept = await self._list_outside(head, account)
+            if not kept:
+                await self.releases.removal.forget(head.name, head.namespace)
+        if kept:
             event = ObjectEvent("Kept", some([*map(str, kept)]), is_warning=False)
             await self.events.post(reference_of(removed.addon, removed.instance), event)
-            await self.releases.removal.forget(removed.head.name, removed.head.namespace)
+            await self.releases.removal.forget(head.name, head.namespace)
 
     async def _remove(self, removed: Removed, options: ReleaseOptions, patience: float) -> tuple[KeptObject, ...]:
         instance, head = removed.instance, removed.head
@@ -141,27 +162,20 @@ class InstanceRemover:
         if not (reason or removed.is_replaced) and await self._has_lost_owner(head, options):
             reason = "it was deleted with the policy Orphan"
         if not reason:
-            return await self._tear_down(head, options, patience)
+            return await self.releases.removal.tear_down(head.name, head.namespace, options, patience)
         await self._note(removed.addon, instance)
         left = await self.releases.removal.abandon(head.name, head.namespace, options)
         return (KeptObject(f"objects ({left})", reason),) if left else ()
 
-    async def _tear_down(self, head: Head, options: ReleaseOptions, patience: float) -> tuple[KeptObject, ...]:
-        """Tear a release down. With the namespace of its account, which is that of the instance, the account's rights
-        are deleted in no particular order: the namespace would wait for ever for an instance that waits for rights."""
-        removal, account = self.releases.removal, options.account
-        try:
-            return await removal.tear_down(head.name, head.namespace, options, patience)
-        except ReleaseFailed as error:
-            if not (error.lacks_rights and account and await self._is_being_deleted(account.namespace)):
-                raise
-        objects = await removal.list_objects(head.name, head.namespace)
+    async def _list_outside(self, head: Head, account: ServiceAccount) -> tuple[KeptObject, ...]:
+        """The objects outside of the account's namespace, which may be left. Their Event can hardly be written, since
+        that namespace takes no new objects, so the log has them."""
+        objects = await self.releases.removal.list_objects(head.name, head.namespace)
         reason = f"namespace {account.namespace} is being deleted, and with it the rights of {account}"
         kept = tuple(KeptObject(str(each), reason) for each in objects if each.namespace != account.namespace)
-        left = some([kept_object.object for kept_object in kept]) or "none"
-        _log.warn("objects outside of a deleted namespace may be left", release=head.name, objects=left)
-        if not kept:
-            await removal.forget(head.name, head.namespace)
+        if kept:
+            left = some([each.object for each in kept])
+            _log.warn("objects outside of a deleted namespace may be left", release=head.name, objects=left)
         return kept
 
     async def _is_being_deleted(self, namespace: str) -> bool:

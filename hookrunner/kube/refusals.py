@@ -27,7 +27,7 @@ from typing import TypeVar
 import aiohttp
 
 from hookrunner import redaction
-from hookrunner.errors import AccountDenied, ApiError, Denied, KubeError, Throttled
+from hookrunner.errors import AccountDenied, ApiError, Denied, KubeError, ReleaseFailed, Throttled
 from hookrunner.kube import lacked_rights
 from hookrunner.kube.credentials import Connection
 from hookrunner.manifests import role_objects
@@ -63,7 +63,10 @@ def is_forbidden(error: BaseException) -> bool:
 
 
 def lacks_rights(error: BaseException) -> bool:
-    """Was a request refused because a role lacks a rule: hookrunner's, or that of the account as which it acted?"""
+    """Was a request refused because a role lacks a rule: hookrunner's, or that of the account as which it acted?
+    Errors of releases know that of all that was tried."""
+    if isinstance(error, ReleaseFailed):
+        return error.lacks_rights
     if not (isinstance(error, Denied) and is_forbidden(error)):
         return False
     return _NO_RIGHT.search(error.raw) is not None or lacked_rights.is_grant(error.raw)

@@ -12,7 +12,7 @@ import pytest
 
 from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.convergence.events import Notices
-from hookrunner.errors import Conflict, Denied, NotFound, ReleaseFailed, Unreachable
+from hookrunner.errors import AccountDenied, Conflict, Denied, NotFound, ReleaseFailed, Unreachable
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.removal import (
     FinalizerSetter,
@@ -247,11 +247,18 @@ async def test_replaced_instance_is_not_taken_for_an_orphaned_one(is_replaced: b
     assert bool(records.heads) is not is_replaced
 
 
-@each("deleted, left", [("2026-01-01T00:00:00Z", True), ("", False)])
-async def test_rights_that_are_deleted_with_the_namespace_hold_it_up_no_longer(deleted: str, left: bool) -> None:
+REFUSED = ReleaseFailed("no right", lacks_rights=True)
+UNREAD = AccountDenied(403, "Forbidden", 'User "a" cannot get resource "b"')
+GOING = "2026-01-01T00:00:00Z"
+
+
+@each("deleted, error, left", [(GOING, REFUSED, True), (GOING, UNREAD, True), ("", REFUSED, False)])
+async def test_rights_that_are_deleted_with_the_namespace_hold_it_up_no_longer(
+    deleted: str, error: Exception, left: bool
+) -> None:
     """Otherwise the missing right is the user's matter, and the instance waits for it."""
     space = Server({"uid": "u", "resourceVersion": "1"} | ({"deletionTimestamp": deleted} if deleted else {}))
-    records = Records([head("dns.default.x")], ReleaseFailed("no right", lacks_rights=True))
+    records = Records([head("dns.default.x")], error)
     records.objects = (ObjectId("v1", "ConfigMap", "default", "a"), ObjectId("v1", "ConfigMap", "other", "b"))
     events = EventServer()
     remover = InstanceRemover(records, cast(Client, space), EventRecorder(events.client).source("x"))

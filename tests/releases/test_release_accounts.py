@@ -148,6 +148,9 @@ async def test_repair_and_removal_without_rights_wait_for_them(client: ConfinedC
     with pytest.raises(ReleaseFailed, match="no right to keep configmaps of a release") as refused:
         await releases.removal.tear_down("demo", "default", replace(ADDON_OPTIONS, account=ME))
     assert (refused.value.lacks_rights, [*await world.maps()]) == (True, ["a"])
+    head = await releases.read_head("demo", "default")
+    assert head
+    assert not await releases.removal.has_lost_owner(head, [A], replace(ADDON_OPTIONS, account=ME)), "is not known"
     client.rights = rights
     assert await releases.removal.tear_down("demo", "default", replace(ADDON_OPTIONS, account=ME)) == ()
     assert (await world.maps(), await world.history()) == ({}, [])

@@ -76,7 +76,7 @@ def _failure(progress: StageProgress, done: Sequence[ObjectId], failed: Mapping[
     lines.append("; ".join(f"{which}: {value}" for which, value in others.items() if value))
     brief = any(error.brief for error in failed.values())
     invalid = [str(target) for target, error in failed.items() if _is_invalid(error)]
-    lacks_rights = all(_lacks_rights(error) for error in failed.values())
+    lacks_rights = all(refusals.lacks_rights(error) for error in failed.values())
     kind = ObjectOwned if all(isinstance(error, ObjectOwned) for error in failed.values()) else ReleaseFailed
     return kind("\n".join(filter(None, lines)), brief, invalid, lacks_rights)
 
@@ -87,10 +87,6 @@ def _grouped(failed: Mapping[ObjectId, str]) -> list[str]:
     for target, reason in failed.items():
         objects.setdefault(reason, []).append(str(target))
     return [f"{', '.join(names)}: {reason}" for reason, names in objects.items()]
-
-
-def _lacks_rights(error: KubeError | ReleaseFailed) -> bool:
-    return error.lacks_rights if isinstance(error, ReleaseFailed) else refusals.lacks_rights(error)
 
 
 def _is_invalid(error: KubeError | ReleaseFailed) -> bool:

@@ -18,7 +18,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from hookrunner.errors import Conflict, Denied, NotFound, ReleaseFailed, UnknownKind
+from hookrunner.errors import AccountDenied, Conflict, Denied, NotFound, ReleaseFailed, UnknownKind
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
@@ -142,7 +142,7 @@ class Teardown:
         for target in ids:
             try:
                 metadata = await writes.read_metadata(self._client, await self._kinds.resolve_ref(target))
-            except (NotFound, UnknownKind):
+            except (NotFound, UnknownKind, AccountDenied):  # what the account cannot read it does not delete either
                 continue
             match has_owner(metadata, identity, marks):
                 case True:
