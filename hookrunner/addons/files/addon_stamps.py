@@ -18,6 +18,8 @@ from hookrunner.modules.discovery import VALUES_FILE
 from hookrunner.safe_files import list_directory
 
 _TREES = ("openapi", "hooks", CRDS)
+_COMPILED = "__pycache__"
+"""Where Python leaves a hook's own modules, compiled, at the hook's first run: no change of the addon."""
 
 
 def addon_directories(root: Path) -> Iterator[Path]:
@@ -41,7 +43,8 @@ def stamp_of(directory: Path) -> str:
 def _files(directory: Path) -> Iterator[Path]:
     yield from (directory / ADDON_FILE, directory / VALUES_FILE)
     for tree in _TREES:
-        for folder, _, names in os.walk(directory / tree):
+        for folder, folders, names in os.walk(directory / tree):
+            folders[:] = [name for name in folders if name != _COMPILED]
             yield from (Path(folder, name) for name in names)
 
 

@@ -30,6 +30,7 @@ def write(path: str, text: str) -> Callable[[Path], object]:
         (write("channels/stable", "manifests: []\n"), False),
         (write("channels/packages/a/1.0/x.yaml", ""), False),
         (write("README.md", "y"), False),
+        (write("hooks/lib/__pycache__/a.cpython-311.pyc", "y"), False),
     ],
 )
 def test_what_is_read_once_counts(change: Callable[[Path], object], counts: bool, tmp_path: Path) -> None:
