@@ -239,7 +239,7 @@ class InstanceRegistry:
         """Run the instances whose place this one, which works, may take."""
         names = self._rivals.get(successor.addon.name, frozenset()) - {successor.addon.name}
         for live in self.live if successor.instance.replaces else ():
-            is_installed = live.planner.installed or not live.planner.has_read_head
+            is_installed = live.planner.installed or live.state.ready or not live.planner.has_read_head
             if live.addon.name in names and is_installed and live.unit not in self._ending:
                 self._tasks.request(live.state, "Successor-Ready")
 

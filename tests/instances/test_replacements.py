@@ -80,6 +80,16 @@ async def test_successor_is_installed_beside_and_the_other_is_removed_when_it_is
     assert len(world.server.statuses) == written
 
 
+async def test_what_has_run_once_is_removed_too(make_site: MakeSite) -> None:
+    world = await started(make_site)
+    world.objects.become(NEW, BUSY)
+    put(world, "new", "old/x")
+    assert await world.runs() == [NEW]
+    world.planner(OLD).installed = None  # its only run has read the records before it wrote one
+    world.objects.become(NEW, None)
+    assert await removed(world) == [OLD]
+
+
 async def test_and_back_by_the_same_rule(make_site: MakeSite) -> None:
     world = await started(make_site)
     put(world, "new", "old/x")
