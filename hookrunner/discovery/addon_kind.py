@@ -9,6 +9,7 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 """
 
 from hookrunner.addons.files.definition_parts import APPROVAL, column, conditions_schema
+from hookrunner.discovery.components import CONDITION_FIELDS
 from hookrunner.model.resources import Resource
 from kubetypes.json_values import JSON
 
@@ -17,7 +18,7 @@ DEFINITION = f"{ADDONS.plural}.{ADDONS.group}"
 
 _UNAPPROVED = "unapproved, hookrunner lists what is installed in objects of this kind"
 _TEXT: JSON = {"type": "string"}
-_SHOWN_CONDITION = {name: _TEXT for name in ("type", "status", "reason", "message", "lastTransitionTime")}
+_SHOWN_CONDITION = dict.fromkeys(CONDITION_FIELDS, _TEXT)
 
 
 def make_definition() -> JSON:

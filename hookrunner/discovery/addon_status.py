@@ -78,7 +78,7 @@ def _place(component: Component) -> tuple[str, ...]:
 def _references(components: Sequence[Component]) -> list[JSON]:
     references, room = list[JSON](), MOST_CONDITION_BYTES
     for component in components:
-        conditions = [condition.document for condition in component.conditions]
+        conditions = component.conditions
         room -= len(orjson.dumps(conditions))
         references.append(_reference(component, conditions if room >= 0 else []))
     return references

@@ -36,16 +36,17 @@ def test_addons_are_those_of_the_labels_that_an_object_can_be_named_by() -> None
 def test_conditions_are_kept_without_heartbeats_and_cut() -> None:
     entry = {"type": "Ready", "status": "False", "reason": "Down", "message": "x" * 999, "lastHeartbeatTime": "now"}
     health = judged([entry | {"lastTransitionTime": "t"}, *[{"type": "A"}] * 50])
-    assert len(health.conditions) == MOST_CONDITIONS
+    conditions = Component("v1", ObjectKey("", "Web", "a"), health).conditions
+    assert len(conditions) == MOST_CONDITIONS
     shown = {"type": "Ready", "status": "False", "reason": "Down", "message": "x" * LONGEST_MESSAGE}
-    assert health.conditions[0].document == shown | {"lastTransitionTime": "t"}
+    assert conditions[0] == shown | {"lastTransitionTime": "t"}
     assert (health.status, health.reason) == ("InProgress", "Down")
 
 
 def test_object_with_malformed_conditions_is_unknown_and_shows_none() -> None:
     for conditions in ("text", {"a": 1}, [1]):
         health = judged(conditions, **{"discovery.addons.k8s.io/web": ""})
-        assert (health.status, health.conditions, health.addons) == ("Unknown", (), ("web",))
+        assert (health.status, health.conditions, health.addons) == ("Unknown", b"", ("web",))
 
 
 def test_object_with_nothing_to_show_is_kept_as_its_health_alone() -> None:
