@@ -11,7 +11,7 @@ While the watch is lost, verdicts count as long as those of addons' objects (`re
 that their health is unknown; if the API server does not know the kind any more, there are none.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import aclosing
 
@@ -21,7 +21,7 @@ from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, O
 from hookrunner.model.events import WatchLost
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.releases.health.kind_health import Clock, KindHealth
-from hookrunner.releases.health.object_status import unknown
+from hookrunner.releases.health.object_status import ObjectHealth, unknown
 
 _RBAC = "rbac.authorization.k8s.io"
 _WITHOUT_STATUS = {name: "v1" for name in ("configmaps", "endpoints", "secrets", "serviceaccounts")}
@@ -42,14 +42,15 @@ class LabelledKind:
         self._selection = Selection(self._api_version, name, metadata_only=name in _WITHOUT_STATUS)
         self._shown = KindHealth(name, Clock.now().monotonic, judge_component)
         self._informer = Informer(self._shown)
-        self._keys = defaultdict[str, set[ObjectKey]](set)
-        """The labelled objects of each addon."""
+        self._counts = Counter[str]()
+        """How many objects each addon has. Which ones is looked up: an index would take as much memory as their
+        health."""
         self._is_unserved = False
 
     @property
     def addons(self) -> frozenset[str]:
         """The addons that have such objects."""
-        return frozenset(self._keys)
+        return frozenset(self._counts)
 
     def is_known(self, now: float) -> bool:
         """Is it known which objects there are, or does that take longer than one waits?"""
@@ -69,9 +70,10 @@ class LabelledKind:
         if is_expired and self._is_unserved:
             return
         lost = unknown(f"it cannot be watched: {self._shown.obstacle(now)}")
-        for key in self._keys.get(addon, ()):
-            if health := lost if is_expired else self._shown.last(key):
-                yield Component(self._api_version, key, health)
+        for key in self._shown if addon in self._counts else ():
+            health = self._shown.last(key)
+            if health and addon in _addons(health):
+                yield Component(self._api_version, key, lost if is_expired else health)
 
     async def follow(self) -> None:
         """Keep the objects until cancelled."""
@@ -96,18 +98,18 @@ class LabelledKind:
                 case _:
                     self._shown.read((fact,), clock)
                     self._is_unserved = isinstance(fact, WatchLost) and fact.is_unserved
-                    self._queue.note(self._keys)
+                    self._queue.note(self._counts)
 
     def _note(self, fact: Fact, key: ObjectKey, addons: tuple[str, ...], clock: Clock) -> None:
         """Take in a fact about an object that has, or had, an addon's label."""
-        last = self._shown.last(key)
-        before = {*last.addons} if isinstance(last, ComponentHealth) else set[str]()
+        before = _addons(self._shown.last(key))
         if not self._shown.read((fact,), clock):
             return
-        for name in before.difference(addons):
-            self._keys[name].discard(key)
-            if not self._keys[name]:
-                del self._keys[name]
-        for name in addons:
-            self._keys[name].add(key)
-        self._queue.note(before.union(addons))
+        self._counts.update(addons)
+        self._counts.subtract(before)
+        self._counts = +self._counts  # without those that have none any more
+        self._queue.note({*before, *addons})
+
+
+def _addons(health: ObjectHealth | None) -> tuple[str, ...]:
+    return health.addons if isinstance(health, ComponentHealth) else ()

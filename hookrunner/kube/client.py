@@ -163,6 +163,7 @@ class Client:
                     if lines:
                         self.outage.note_sign()
                     yield lines
+                    del lines
             except TimeoutError as error:
                 raise Silent(f"GET {path}: nothing heard for {idle:g} s") from error
             except (aiohttp.ClientError, OSError) as error:
@@ -341,7 +342,8 @@ async def _read_at_most(call: ApiCall, content: aiohttp.StreamReader) -> bytes:
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
     """Yield the whole lines of each chunk, and first an empty list if no chunk arrives for a moment. An unfinished line
-    grows in place: one of many MB costs no more than its size."""
+    grows in place: one of many MB costs no more than its size. Nothing of a chunk is kept while the next one is
+    awaited, which may take a minute."""
     rest = bytearray()
     chunk = await _first(content)
     if chunk is None:
@@ -349,10 +351,14 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
         chunk = await content.readany()
     while chunk:
         head, newline, tail = chunk.rpartition(b"\n")
-        if newline:
-            yield (bytes(rest) + head if rest else head).split(b"\n")
+        del chunk
+        lines = (bytes(rest) + head if rest else head).split(b"\n") if newline else []
+        del head
+        if lines:
             rest.clear()
+            yield lines
         rest += tail
+        del lines, tail
         chunk = await content.readany()
     if rest:
         yield [bytes(rest)]

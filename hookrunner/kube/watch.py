@@ -165,6 +165,7 @@ class _Watch:
         async with aclosing(self._open_stream(resource)) as chunks:
             async for lines in chunks:
                 reports, error = self._read(resource.kind, lines)
+                del lines
                 if reports:
                     yield reports
                 del reports
