@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from benchmarks.measure import Result
-from benchmarks.rows import FLOORS, Row, Target
+from benchmarks.row import Row, Target
+from benchmarks.rows import FLOORS
 from benchmarks.scenarios import Figures
 
 _MET = {True: "yes", False: "NO", None: ""}

@@ -14,7 +14,8 @@ from benchmarks.__main__ import main
 from benchmarks.addons.unit_files import OBJECTS, write_addon, write_modules
 from benchmarks.measure import Measured, Result
 from benchmarks.programs import Program
-from benchmarks.rows import GROUPS, Target
+from benchmarks.row import Target
+from benchmarks.rows import GROUPS
 from benchmarks.sandbox import crowded, first_run
 from benchmarks.scenarios import QUICK, Sizes, at_rate
 from benchmarks.table import as_json, as_markdown
@@ -118,7 +119,7 @@ def test_a_quick_run_converges_modules(cluster: Cluster, capsys: pytest.CaptureF
 @pytest.mark.usefixtures("launcher")
 def test_a_quick_run_compares_instances_of_addons(capsys: pytest.CaptureFixture[str]) -> None:
     """On a control plane without controllers, which would undo the statuses that the benchmark writes."""
-    only = ["--only", "install", "--only", "many", "--only", "floor", "--only", "status"]
+    only = [word for name in ("install", "many", "floor", "status", "listed") for word in ("--only", name)]
     code = main(["addons", "--quick", "--repeat", "1", "-o", "json", *only])
     told = capsys.readouterr()
     assert code == 0, told.err
@@ -128,6 +129,7 @@ def test_a_quick_run_compares_instances_of_addons(capsys: pytest.CaptureFixture[
     assert [len(found["install"][figure]) for figure in ("defined", "first", "again", "kubectl")] == [1, 1, 2, 2]
     assert [len(found["status"][figure]) for figure in ("event", "status", "ratio")] == [3, 3, 1]
     assert all(0 < found["many"][ratio][0] < 60 for ratio in ("cold", "cold_cpu", "restart", "field"))
+    assert (found["listed"]["asked"], 0 < found["listed"]["ratio"][0] < 2) == ([1], True)
     dry_runs = found["floor"]["tried_count"][0] - found["floor"]["modules_count"][0]
     assert (dry_runs, found["floor"]["instances"][0] > 0) == ((OBJECTS - 1) * QUICK.units, True)
 

@@ -24,6 +24,8 @@ from kubetypes.light_dataclasses import dataclass
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 """What an object can be called: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/"""
 CONDITION_FIELDS = ("type", "status", "reason", "message", "lastTransitionTime")
+MOST_ADDONS = 20
+"""Of one object: who may label it could otherwise have ten thousand objects of the kind `Addon` written."""
 MOST_CONDITIONS = 10
 LONGEST_MESSAGE = 256
 """Of an object's conditions, so that its controller cannot make an `Addon` too large."""
@@ -73,10 +75,10 @@ def judge_component(obj: JSON, now: datetime) -> ObjectHealth:
 
 def addons_of(metadata: JSON) -> tuple[str, ...]:
     """The addons whose labels an object has, sorted. A label may have a name that no object can have (`My_Addon`): that
-    counts as none."""
+    counts as none, and so do all beyond the first `MOST_ADDONS`."""
     labels = metadata.get("labels") or ()
     names = (label.removeprefix(DISCOVERY_LABEL) for label in labels if label.startswith(DISCOVERY_LABEL))
-    return tuple(sorted(sys.intern(name) for name in names if _NAME.fullmatch(name)))
+    return tuple(sys.intern(name) for name in sorted(filter(_NAME.fullmatch, names))[:MOST_ADDONS])
 
 
 def _conditions(obj: JSON) -> Iterator[JSON]:

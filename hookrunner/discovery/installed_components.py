@@ -32,9 +32,9 @@ from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, managed, o
 from hookrunner.releases.object_watches import ObjectWatches, WatchReader
 from hookrunner.waits import Batches
 
-_RETRY, _LOOK = 5.0, 30.0
-"""Seconds until records are looked at again: those that could not be read, and all of them. A release without a unit
-tells of no change."""
+_FIRST, _RETRY, _LOOK = 1.0, 5.0, 30.0
+"""Seconds until records are looked at first, and again: those that could not be read, and all of them. A release without
+a unit tells of no change."""
 
 _log = log.get(__name__)
 _Kind: TypeAlias = tuple[str, str]
@@ -106,10 +106,12 @@ class InstalledComponents:
         return (self._shown[kind].expires_in(now) for kind in kinds)
 
     async def follow_records(self, namespaces: Callable[[], Iterable[str]]) -> None:
-        """Keep what is installed, until cancelled. `namespaces` are those of releases."""
+        """Keep what is installed, until cancelled. `namespaces` are those of releases. The first records are read when
+        the runs of the start are over, or nothing runs: these need them as well, and sooner."""
+        pause = _FIRST
         while True:
-            is_complete = await self._read_releases(namespaces())
-            await self._changes.next_calm_batch(CALM, MOST_PAUSES, _LOOK if is_complete else _RETRY)
+            await self._changes.next_calm_batch(CALM, MOST_PAUSES, pause)
+            pause = _LOOK if await self._read_releases(namespaces()) else _RETRY
 
     async def follow_facts(self, reader: WatchReader) -> None:
         """Keep the health of objects, until cancelled."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from hookrunner.discovery.components import (
     LONGEST_MESSAGE,
+    MOST_ADDONS,
     MOST_CONDITIONS,
     Component,
     ComponentHealth,
@@ -31,6 +32,11 @@ def test_addons_are_those_of_the_labels_that_an_object_can_be_named_by() -> None
     labels = {f"discovery.addons.k8s.io/{name}": "any" for name in names} | {"app": "web"}
     assert addons_of({"labels": labels}) == ("dns", "v1.2", "web")
     assert addons_of({"labels": None}) == addons_of({}) == ()
+
+
+def test_object_belongs_to_a_limited_number_of_addons() -> None:
+    labels = {f"discovery.addons.k8s.io/addon-{number:05}": "" for number in range(10_000)}
+    assert addons_of({"labels": labels}) == tuple(f"addon-{number:05}" for number in range(MOST_ADDONS))
 
 
 def test_conditions_are_kept_without_heartbeats_and_cut() -> None:
