@@ -8,15 +8,17 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.addons.addon_rows import ADDONS
 from benchmarks.cloud.clouds import UPSTREAM, UPSTREAM_WITH_TEN
 from benchmarks.cluster import Refused, connected, control_plane
 from benchmarks.measure import Result, measure
 from benchmarks.programs import Program, TookTooLong
-from benchmarks.rows import SUITES
+from benchmarks.rows import CLOUD, GROUPS, MODULES
 from benchmarks.scenarios import QUICK, Bed, Sizes
 from benchmarks.table import FORMATS
 from tests.controlplane.cache import BedUnavailable
 
+SUITES = {"hooks": GROUPS, "modules": MODULES, "addons": ADDONS, "cloud": CLOUD}
 _STARTS = {"cloud": "cloud start"}
 """How hookrunner is started for a suite, where it is not `start`."""
 
