@@ -33,8 +33,8 @@ from hookrunner.releases.object_watches import ObjectWatches, WatchReader
 from hookrunner.waits import Batches
 
 _FIRST, _RETRY, _LOOK = 1.0, 5.0, 30.0
-"""Seconds until records are looked at first, and again: those that could not be read, and all of them. A release without
-a unit tells of no change."""
+"""Seconds until records are looked at first, and again: those that could not be read, and all of them. A release
+without a unit tells of no change."""
 
 _log = log.get(__name__)
 _Kind: TypeAlias = tuple[str, str]
@@ -143,18 +143,19 @@ class InstalledComponents:
             _log.debug("release records cannot be listed", error=error)
             return False
         changed = {known.addon for identity, known in self._releases.items() if identity not in heads}
-        self._releases = {identity: known for identity, known in self._releases.items() if identity in heads}
+        releases = {identity: known for identity, known in self._releases.items() if identity in heads}
         unread = set[str]()
         for identity, head in heads.items():
-            known = self._releases.get(identity)
+            known = releases.get(identity)
             if known and known.head == head:
                 continue
             if release := await self._try_read(identity, head):
-                self._releases[identity] = release
+                releases[identity] = release
                 changed.add(release.addon)
             else:
                 unread.add(addon_name(head))
         if changed:
+            self._releases = releases  # not earlier: others look at them meanwhile, and at their watches
             self._watch()
         self.is_read, self._unread = True, frozenset(unread)
         self._queue.note(changed)

@@ -36,6 +36,7 @@ class Records:
         self.reads: list[str] = []
         self.away = False
         self.broken: set[str] = set()
+        self.seconds = 0.0
 
     async def read_heads(self, namespace: str) -> Mapping[str, Head]:
         if self.away:
@@ -45,6 +46,7 @@ class Records:
     async def read_deployed(self, head: Head) -> DeployedRevision:
         if self.away or head.name in self.broken:
             raise Unreachable("no connection")
+        await asyncio.sleep(self.seconds)
         self.reads.append(f"{head.name} {head.revision}")
         return self.deployed[head]
 
@@ -143,6 +145,16 @@ async def test_records_that_cannot_be_read_leave_what_is_known(installed: Instal
     installed.records.away = True
     installed.release("web", MAP, WEB, revision=2)
     assert await installed.shown("web", 20) == ["ConfigMap default/settings Current"]
+
+
+async def test_new_releases_count_when_their_objects_are_watched(installed: Installed) -> None:
+    """Not one by one, while the records of others are read."""
+    await installed.shown("web")
+    installed.records.seconds = 5.0
+    installed.release("web", MAP)
+    installed.release("dns", WEB)
+    assert await installed.shown("web", 8) == []
+    assert await installed.shown("web", 8) == ["ConfigMap default/settings NotFound"]
 
 
 async def test_record_that_cannot_be_read_keeps_back_its_own_addon_alone(installed: Installed) -> None:
