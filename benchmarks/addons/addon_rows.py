@@ -6,7 +6,8 @@ from benchmarks.addons.install import install
 from benchmarks.addons.listed import listed
 from benchmarks.addons.source_runs import source_runs
 from benchmarks.addons.sources import sources
-from benchmarks.rows import Group, Row, Target, Unit
+from benchmarks.row import Row, Target, Unit
+from benchmarks.rows import Group
 
 _INSTALL = (
     Row("`kubectl apply --server-side` of what CoreDNS consists of", "kubectl", Unit.MILLISECONDS),
