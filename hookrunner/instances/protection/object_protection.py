@@ -69,7 +69,7 @@ class ProtectionTerms:
 
 class ObjectProtection:
     """The protection of the instances of `registry`. `_rules` are those of the policy by unit, None before it was
-    looked at; `_told` are the states that units have heard of."""
+    looked at; `_found` is what an earlier process has left; `_told` are the states that units have heard of."""
 
     def __init__(self, registry: InstanceRegistry, tools: ProtectionTools, terms: ProtectionTerms) -> None:
         self._registry = registry
@@ -81,6 +81,7 @@ class ObjectProtection:
             for resource in (POLICY, BINDING)
         )
         self._rules: Mapping[str, JSON] | None = None
+        self._found: frozenset[RegisteredObject] = frozenset()
         self._obstacle: ProtectionState | None = None
         self._told: Mapping[str, ProtectionState] = {}
         self._user = ""
@@ -145,9 +146,7 @@ class ObjectProtection:
     async def _bring_in_line(self) -> bool:
         """Write what differs from the desired state; False if that has to be tried again after a while."""
         try:
-            known = self._rules
-            if known is None:
-                known = validations((await self._read(self._policy) or {}).get("spec"))
+            known = await self._find_rules() if self._rules is None else self._rules
             rules = self._desired(known)
             if rules and not self._user:
                 await self._tools.kinds.resolve(POLICY.api_version, POLICY.kind)
@@ -162,6 +161,13 @@ class ObjectProtection:
             await self._set(self._binding, binding_spec(self._name) if rules else None)
         return True
 
+    async def _find_rules(self) -> Mapping[str, JSON]:
+        """The rules of the policy in the cluster; notes which of both objects exist. Raises KubeError."""
+        policy, binding = await self._read(self._policy), await self._read(self._binding)
+        present = {self._policy: policy, self._binding: binding}
+        self._found = frozenset(part for part, obj in present.items() if obj is not None)
+        return validations((policy or {}).get("spec"))
+
     def _desired(self, known: Mapping[str, JSON]) -> dict[str, JSON]:
         """The rules of all instances that ask for protection, and known ones about instances that may exist."""
         decided = self._registry.decided
@@ -169,12 +175,12 @@ class ObjectProtection:
         return kept | {live.unit: rule for live in self._registry.live if (rule := _rule(live))}
 
     async def _set(self, part: RegisteredObject, spec: JSON | None) -> None:
-        """Bring one of both in line, once: `follow` tries again what has failed. Where there is none, and none is
-        desired, a missing right is no failure."""
+        """Bring one of both in line, once: `follow` tries again what has failed. Where there was none, and none is
+        desired, nothing is asked."""
         desired = AdmissionPolicy(part.registration.resource, self._name, spec)
         if (part.settled or part.failure) and part.registration == desired:
             return
-        if part.settled or spec is not None or await self._read(part) is not None:
+        if part.settled or spec is not None or part in self._found:
             part.set_desired(desired)
             await part.reconcile()
 

@@ -144,7 +144,17 @@ async def test_without_a_wish_nothing_is_written_or_needed(make_site: MakeSite) 
             there.living.put("x", "dns", spec={})
             await there.living.runs()
             asked = [request.method for request in api.requests if "validatingadmission" in request.path]
-            assert ({*asked}, there.writes, there.client.lacked.refused) == ({"GET"}, 0, {})
+            assert (asked, there.writes, there.client.lacked.refused) == (["GET"] * 4, 0, {}), "list and get of either"
+
+
+async def test_server_that_fails_at_the_first_look_is_asked_again(make_site: MakeSite) -> None:
+    async with api_server() as api:
+        failing = api.faults.add(Fault("answer", BINDING.plural, status=500))
+        async with process(api, make_site) as there:
+            await asyncio.sleep(5)
+            api.faults.remove(failing)
+            there.living.put("x", "dns", spec=ON)
+            await until(lambda: protected(api) == [X], WANTED)
 
 
 async def test_state_is_true_when_the_policy_was_read_and_false_with_warnings(make_site: MakeSite) -> None:
