@@ -22,7 +22,15 @@ from hookrunner.instances.removal import InstanceRemover, Removed
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addon_status import AddonObstacle
 from hookrunner.model.addons import ADDON_LABEL, DISCOVERY_LABEL, FINALIZER, Addon, Instance
-from hookrunner.model.releases import NEVER_PRUNED, Capabilities, Head, ObjectMarks, OwnerReference, ReleaseOptions
+from hookrunner.model.releases import (
+    NEVER_PRUNED,
+    Capabilities,
+    Head,
+    ObjectMarks,
+    OwnerReference,
+    ReleaseOptions,
+    ServiceAccount,
+)
 from hookrunner.model.unit_state import UnitState
 from hookrunner.packages.package_fetcher import PackageFetcher
 from hookrunner.packages.source_locations import PackageSource
@@ -106,10 +114,9 @@ class InstancePlanner:
         """Delete the objects in reverse order of their stages, or leave them without our marks. What blocks the first
         attempt is reported soon, further ones wait longer: to wait is to notice the end."""
         patience = _NEXT_PATIENCE if self._is_blocked else _PATIENCE
-        self._is_blocked = True
+        self._is_blocked, self.installed = True, head
         options, remover = self.options(ReleaseOptions()), self._parts.remover
-        if options.account is None:  # who removes the field gets no right to delete by that
-            options = replace(options, account=head.account)
+        options = replace(options, account=account_of(self.instance, head))
         removed = Removed(self.addon, self._orphaned or self.instance, head, self._is_replaced)
         await remover.remove(removed, options, patience)
 
@@ -175,6 +182,12 @@ class InstancePlanner:
     def _last_healthy(self) -> int:
         """The revision that was healthy last, 0 for none."""
         return int((self._status.get("lastHealthy") or {}).get("revision") or 0)
+
+
+def account_of(instance: Instance, head: Head | None) -> ServiceAccount | None:
+    """The account as which the objects of an instance are removed: without one in its spec that which has written them.
+    Who removes the field gets no right to delete by that."""
+    return instance.account or (head.account if head else None)
 
 
 def marks_of(addon: Addon, instance: Instance) -> ObjectMarks:

@@ -19,6 +19,7 @@ from contextlib import suppress
 
 from hookrunner.convergence.unit_states import UnitChanges
 from hookrunner.errors import Denied, KubeError, NotFound
+from hookrunner.instances.instance_planner import account_of
 from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
 from hookrunner.instances.protection.protection_policy import (
     binding_spec,
@@ -203,8 +204,12 @@ class ObjectProtection:
 
 
 def _rule(live: LiveUnit | None) -> JSON | None:
-    """The rule that an instance asks for, None if it does without."""
-    return validation_of(live.addon, live.instance) if live and live.instance.fields.protect else None
+    """The rule that an instance asks for, None if it does without. Until a run has written the objects without its
+    account, they may have to be removed as that."""
+    if live is None or not live.instance.fields.protect:
+        return None
+    account = account_of(live.instance, live.state.release.head or live.planner.installed)
+    return validation_of(live.addon, live.instance, account)
 
 
 async def _read_own_name(client: Client) -> str:

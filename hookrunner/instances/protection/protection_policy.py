@@ -1,6 +1,6 @@
 """The ValidatingAdmissionPolicy that keeps users from changing the objects of instances with `spec.protect`. Pure.
 
-    spec = policy_spec({unit: validation_of(instance), …}, exempt)
+    spec = policy_spec({unit: validation_of(addon, instance, account), …}, exempt)
     kept = validations(spec)            # by unit, to keep some of them
 
 One policy for all these instances: rights on it can name it, and an API server asks once about each write. Objects are
@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 import orjson
 
 from hookrunner.model.addons import ADDON_LABEL, Addon, Instance
+from hookrunner.model.releases import ServiceAccount
 from kubetypes.json_values import JSON
 
 _CONTROL_PLANE = (
@@ -53,13 +54,13 @@ def policy_name(namespace: str) -> str:
     return f"hookrunner-protect.{namespace}"
 
 
-def validation_of(addon: Addon, instance: Instance) -> JSON:
+def validation_of(addon: Addon, instance: Instance, account: ServiceAccount | None = None) -> JSON:
     """The rule about the objects of one instance: no one whom the policy asks about may write them, but the account as
-    which hookrunner does."""
-    account = f" || request.userInfo.username == {_text(instance.account.user)}" if instance.account else ""
+    which hookrunner does, if it acts as one."""
+    writer = f" || request.userInfo.username == {_text(account.user)}" if account else ""
     owner = f"{addon.object.kind} {'/'.join(filter(None, (instance.namespace, instance.name)))}"
     return {
-        "expression": f"variables.unit != {_text(instance.unit)}{account}",
+        "expression": f"variables.unit != {_text(instance.unit)}{writer}",
         "message": f"it belongs to {owner}, which protects its objects: change the spec of that one instead, or set its"
         " spec.protect to false first",
         "reason": "Forbidden",

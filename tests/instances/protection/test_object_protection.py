@@ -4,7 +4,7 @@ survives deaths and restarts, and goes with the last. Level: sandbox."""
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -17,6 +17,7 @@ from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
+from hookrunner.model.releases import ServiceAccount
 from hookrunner.registration.admission_policies import BINDING, POLICY
 from hookrunner.registration.reconcile import claim
 from hookrunner.releases.manifest_objects import KindResolver
@@ -26,7 +27,7 @@ from kubetypes.json_values import JSON
 from tests.convergence.conftest import MakeSite
 from tests.fakes.deaths import MortalClient
 from tests.flows.waiting import until
-from tests.instances.living import Living, addon
+from tests.instances.living import Living, addon, head_of
 from tests.kube.server import ApiServer, api_server
 
 pytestmark = pytest.mark.looptime
@@ -217,6 +218,20 @@ async def dies(api: ApiServer, make_site: MakeSite, writes: int, *on: str) -> No
     """A process that finds these instances, and is killed after so many writes."""
     async with process(api, make_site, *on, writes=writes) as there:
         await asyncio.wait({asyncio.ensure_future(there.client.death.happened.wait())}, timeout=10)
+
+
+@pytest.mark.parametrize(("named", "let_through"), [("new", "new"), ("", "old")])
+async def test_account_that_may_have_to_remove_the_objects_is_let_through(
+    make_site: MakeSite, named: str, let_through: str
+) -> None:
+    """One that is no longer named removes them if they were not written without it meanwhile."""
+    async with api_server() as api, process(api, make_site) as there:
+        living = there.living
+        living.heads[X] = replace(head_of(X), account=ServiceAccount("kube-system", "old"))
+        living.site.releases.installed.add(X)
+        living.put("x", "dns", spec={"protect": True, "suspend": True, "serviceAccountName": named})
+        wanted = f'username == "system:serviceaccount:kube-system:{let_through}"'
+        await until(lambda: protected(api) == [X] and wanted in str(live(api, POLICY.kind)["spec"]), WANTED)
 
 
 async def test_rules_about_an_addon_that_is_no_longer_offered_stay(make_site: MakeSite) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hookrunner.addons.instance_fields import read_instance
 from hookrunner.instances.protection.protection_policy import policy_name, policy_spec, validation_of, validations
 from hookrunner.model.addons import ADDON_LABEL
+from hookrunner.model.releases import ServiceAccount
 from kubetypes import kubernetes_cel, match_conditions
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon
@@ -85,7 +86,7 @@ def test_a_cluster_scoped_instance_is_named_without_a_namespace() -> None:
 
 @pytest.mark.parametrize("name", ["deployer", "other"])
 def test_the_account_as_which_objects_are_written_is_let_through(name: str) -> None:
-    rule = validation_of(ADDON, instance("x", spec={"serviceAccountName": "deployer"}))
+    rule = validation_of(ADDON, instance("x"), ServiceAccount("default", "deployer"))
     request = {"userInfo": {"username": f"system:serviceaccount:default:{name}"}}
     is_allowed = evaluated(rule["expression"], {"variables": {"unit": UNIT}, "request": request})
     assert is_allowed is (name == "deployer")
