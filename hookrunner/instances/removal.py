@@ -42,8 +42,8 @@ from hookrunner.model.releases import (
     ReleaseOptions,
     ServiceAccount,
 )
-from hookrunner.model.resources import Resource
 from hookrunner.model.status import some
+from hookrunner.releases.manifest_objects import NAMESPACES
 from hookrunner.releases.releases import Releases
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
@@ -52,7 +52,6 @@ _AT_ONCE = 8
 """Finalizers that are set at the same time. Many instances at a start would open a connection for each, and the first
 run would begin when the last one has its finalizer."""
 
-_NAMESPACES = Resource("v1", "Namespace", "namespaces", False)
 
 _log = log.get(__name__)
 
@@ -180,7 +179,7 @@ class InstanceRemover:
 
     async def _is_being_deleted(self, namespace: str) -> bool:
         try:
-            metadata = await writes.read_metadata(self.client, ObjectRef(_NAMESPACES, name=namespace))
+            metadata = await writes.read_metadata(self.client, ObjectRef(NAMESPACES, name=namespace))
         except NotFound:
             return True
         return bool(metadata.get("deletionTimestamp"))

@@ -233,6 +233,7 @@ def was_written(metadata: JSON) -> bool:
 
 NAMESPACE = ("", "Namespace")
 """The API group and the kind."""
+NAMESPACES = Resource("v1", "Namespace", "namespaces", False)
 
 
 def named_verbs(obj: JSON, kept_kinds: Collection[tuple[str, str]]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from hookrunner.model.releases import NEVER_PRUNED
 from hookrunner.model.rights import ANY, READS, Right
 from hookrunner.modules.offline import Offline, stock_capabilities
 from hookrunner.packages.channels import is_kubernetes_in
-from hookrunner.releases.manifest_objects import CRD
+from hookrunner.releases.manifest_objects import CRD, NAMESPACE
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.rights.release_rights import REQUIRED, Release, health_rights, release_rights
 from hookrunner.testing.addons.addon_bench import AddonBench, BuiltInstance
@@ -33,7 +33,7 @@ INSTANCE = ANY
 _OTHER = "hookrunner-rbac-other"
 """A name and a namespace that no package has in its objects."""
 _MINORS = range(20, 100)
-_KEPT_KINDS = NEVER_PRUNED - {("", "Namespace")}
+_KEPT_KINDS = NEVER_PRUNED - {NAMESPACE}
 """Of an instance, which deletes a namespace that nothing else uses."""
 
 _Identity: TypeAlias = tuple[str, str, str, str]

@@ -18,13 +18,10 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.kube.writes import ObjectRef
 from hookrunner.model.addons import ADDON_LABEL
-from hookrunner.model.resources import Resource
-from hookrunner.releases.manifest_objects import ADOPT, RELEASE_NAMESPACE, ReleaseId
+from hookrunner.releases.manifest_objects import ADOPT, NAMESPACES, RELEASE_NAMESPACE, ReleaseId
 from hookrunner.releases.records.record_storage import OTHER, RecordStorage
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
-
-_NAMESPACES = Resource("v1", "Namespace", "namespaces", False)
 
 _REMEDY = (
     "two instances may not have the same object. Names in the package must contain `.addon.name`, and those of other"
@@ -134,7 +131,7 @@ class ReleaseOwners:
         """Is it certain that a namespace does not exist?"""
         try:
             with tolerated_refusals():
-                await writes.read(self._client, ObjectRef(_NAMESPACES, name=namespace))
+                await writes.read(self._client, ObjectRef(NAMESPACES, name=namespace))
         except NotFound:
             return True
         except KubeError:

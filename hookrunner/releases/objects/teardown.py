@@ -27,13 +27,12 @@ from hookrunner.kube.writes import FIELD_MANAGER, ListOptions, ObjectRef, WriteO
 from hookrunner.model.releases import KeptObject, ObjectMarks, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.model.status import some
-from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, stages
+from hookrunner.releases.manifest_objects import NAMESPACE, KindResolver, ObjectId, ReleaseId, stages
 from hookrunner.releases.objects.object_marks import CREATED, has_owner, is_adopted, without_marks, without_release
 from hookrunner.releases.objects.object_remover import ObjectRemover, RemovedObject, reason_to_stay
 from hookrunner.releases.objects.stage_runner import StageProgress, run_stage
 from kubetypes.json_values import JSON
 
-_NAMESPACE = ("", "Namespace")
 _AT_ONCE = 8
 _ENOUGH = 20
 """Objects of each kind that are looked at: one that counts is enough to keep the namespace."""
@@ -107,11 +106,11 @@ class Teardown:
     ) -> tuple[KeptObject, ...]:
         """Delete these objects; those that stay on purpose. Raises ReleaseFailed, which names the objects that could
         not be deleted, or still exist `patience` seconds after their deletion, with the finalizers that block it."""
-        options = replace(options, kept_kinds=options.kept_kinds - {_NAMESPACE})
+        options = replace(options, kept_kinds=options.kept_kinds - {NAMESPACE})
 
         async def delete(target: ObjectId) -> KeptObject | None:
             async with self._turn:
-                is_namespace = (target.group, target.kind) == _NAMESPACE
+                is_namespace = (target.group, target.kind) == NAMESPACE
                 kept = await self._keep_namespace(target, identity, options.marks) if is_namespace else None
                 kept = kept or await self._delete(target, identity, options, patience)
                 if kept and kept.adopted:  # a later release of this name must ask again whether it may adopt it
@@ -203,6 +202,6 @@ class Teardown:
 
 def _reversed_stages(ids: Collection[ObjectId]) -> Iterator[Sequence[ObjectId]]:
     """The stages in reverse, namespaces after all others."""
-    yield from reversed(stages(target for target in ids if (target.group, target.kind) != _NAMESPACE))
-    if namespaces := [target for target in ids if (target.group, target.kind) == _NAMESPACE]:
+    yield from reversed(stages(target for target in ids if (target.group, target.kind) != NAMESPACE))
+    if namespaces := [target for target in ids if (target.group, target.kind) == NAMESPACE]:
         yield namespaces
