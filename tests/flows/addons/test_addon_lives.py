@@ -173,7 +173,7 @@ LIVES = [
         {"backend": "none"},
         "configmap/calico-config",
         "usePodCidr",
-        ("3.32.3", "3.32.4"),
+        ("3.32.1", "3.32.2"),
         HEALTHY,
     ),
     Life(
@@ -183,7 +183,7 @@ LIVES = [
         {"backend": "host-gw"},
         "configmap/canal-config",
         "host-gw",
-        ("3.32.3", "3.32.4"),
+        ("3.32.1", "3.32.2"),
         HEALTHY,
     ),
 ]
