@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Keeps a certificate for the admission webhook: internal.admission.certificate, .key and .trusted.
 
-It is its own authority, good for a year, and made anew 30 days before its end. The package puts it into a Secret, where
-it survives a restart. The API server goes on trusting the one before, so that Pods may take their time to notice.
+It is its own authority, valid for a year, and replaced 30 days before its end. The package puts it into a Secret, where
+it survives a restart. The API server also trusts the previous one, since Pods notice a change later.
 Needs openssl.
 """
 

@@ -45,8 +45,8 @@ def report(snapshots, values, conditions):
     if not pods:
         return
     if unready := [pod for pod in pods if not pod["ready"]]:
-        told = ", ".join(f"{pod['node']} ({' '.join(pod['waiting']) or 'not ready'})" for pod in unready[:3])
-        message = f"Weave Net is not ready on {len(unready)} of {len(pods)} Nodes: {told}"
+        shown = ", ".join(f"{pod['node']} ({' '.join(pod['waiting']) or 'not ready'})" for pod in unready[:3])
+        message = f"Weave Net is not ready on {len(unready)} of {len(pods)} Nodes: {shown}"
         conditions.set("PeersReachable", "False", "PodsNotReady", message)
         return
     port = spec.get("metricsAddr", ":6782").rpartition(":")[2]
@@ -81,8 +81,8 @@ def judged(answers, others):
         message = f"Pods are ready, but hookrunner cannot read the metrics of {node}: {error}"
         return {"status": "Unknown", "reason": "NoMetrics", "message": message}
     if lacking := {node: count for node, count in counts.items() if count < others}:
-        told = ", ".join(f"{node} has {count}" for node, count in list(lacking.items())[:3])
-        message = f"each Node should be connected with {others} others, {told}: {PORTS}"
+        shown = ", ".join(f"{node} has {count}" for node, count in list(lacking.items())[:3])
+        message = f"each Node should be connected with {others} others, {shown}: {PORTS}"
         return {"status": "False", "reason": "NotConnected", "message": message, "healthy": False}
     return {"status": "True", "reason": "Connected", "message": "all Nodes are connected with each other"}
 

@@ -61,7 +61,7 @@ def option_rule(plugin: str, option: str) -> Rule | None:
 
 
 def status_at(rule: Rule, version: str) -> str:
-    """removed, ignored or deprecated; empty if it is none of them in a release."""
+    """removed, ignored or deprecated; empty if it has none of these states in a release."""
     return next((status for status in _STATUSES if status in rule and is_since(version, rule[status])), "")
 
 

@@ -87,7 +87,7 @@ def parse(text: str) -> list[Node]:
 
 
 def structure(servers: Iterable[Node]) -> list[list[object]]:
-    """What a Corefile says, without its form: for each node its words and, in a list, those in its braces."""
+    """The content of a Corefile, without its form: for each node its words and, in a list, those in its braces."""
     return [[[word.text for word in node.words], structure(node.inner)] for node in servers]
 
 
