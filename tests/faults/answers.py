@@ -1,6 +1,7 @@
 """Answers that the proxy gives itself, in the API server's words (API conventions, Response Status Kind), and answers
 that it loses."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -44,11 +45,37 @@ class Turns:
 
 
 @dataclass(slots=True)
-class Loss:
-    """The connection breaks: before the request has arrived, or, if it is `forwarded`, before its answer comes back."""
+class Countdown:
+    """The request that is number `left` of those that count meets a fault, and no other one."""
 
-    turns: Turns
+    counts: Callable[[Request], bool]
+    left: int
+
+    def take(self, request: Request) -> bool:
+        """Does this request meet it?"""
+        if self.left < 0 or not self.counts(request):
+            return False
+        self.left -= 1
+        if self.left:
+            return False
+        self.left = -1
+        return True
+
+    def spare(self) -> bool:
+        """Let none meet it any more; whether none has."""
+        has_none = self.left > 0
+        self.left = -1
+        return has_none
+
+
+@dataclass(slots=True)
+class Loss:
+    """The connection breaks: before the request has arrived, or, if it is `forwarded`, before its answer comes back.
+    At that moment `then` is called."""
+
+    turns: Turns | Countdown
     forwarded: bool
+    then: Callable[[], None] = lambda: None
 
 
 @dataclass(slots=True)

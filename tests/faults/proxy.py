@@ -23,7 +23,7 @@ from yarl import URL
 from tests.controlplane.certs import make_server_certificate
 from tests.controlplane.kubeconfig import Access, write_kubeconfig
 from tests.controlplane.processes import free_port
-from tests.faults.answers import Answer, Loss, Turns, expired
+from tests.faults.answers import Answer, Countdown, Loss, Turns, expired
 from tests.faults.exchange import Exchange, Request, reset
 
 PATIENCE = 60.0
@@ -125,6 +125,15 @@ class Proxy:
         before their answers come back."""
         self._answers.append(Loss(Turns(match, times, every), forwarded))
 
+    def kill(
+        self, process: Callable[[], None], at: int, counts: Callable[[Request], bool], *, forwarded: bool
+    ) -> Countdown:
+        """Call `process`, which kills the one that asks, at the request number `at` of those that count; `forwarded` as
+        in `lose`. In what is returned `left` is negative from then on; `spare` calls it off."""
+        countdown = Countdown(counts, at)
+        self._answers.append(Loss(countdown, forwarded, process))
+        return countdown
+
     async def inject(self, event: dict[str, Any], match: str = "watch=") -> int:
         """Put an event into each open watch stream that matches, between two of its lines. Returns how many."""
         streams = [exchange for exchange in self._open(match) if exchange.streams]
@@ -184,9 +193,10 @@ class Proxy:
             match self._next_answer(request):
                 case Answer() as answer:
                     return answer.response()
-                case Loss(forwarded=forwarded):
+                case Loss(forwarded=forwarded, then=then):
                     if forwarded:
                         await self._read_answer(incoming, body)
+                    then()
                     reset(exchange.transport)
                     return web.Response()
             return await self._forward(exchange, incoming, body)

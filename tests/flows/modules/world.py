@@ -134,8 +134,8 @@ class World:
         rights."""
         lines = list(self.requests())
         new, self._seen = lines[self._seen :], len(lines)
-        found = [line for line in new if not line.startswith("GET") and not any(word in line for word in _QUIET)]
-        return [line.partition("?")[0].replace(f"/api/v1/namespaces/{self.namespace}/", "") for line in found]
+        found = [line.partition("?")[0] for line in new if is_write(line)]
+        return [line.replace(f"/api/v1/namespaces/{self.namespace}/", "") for line in found]
 
     def told(self) -> list[dict[str, Any]]:
         """What hooks have told since the last `forget`, in order."""
@@ -206,6 +206,11 @@ class World:
     async def _send(self, method: str, path: str, body: dict[str, Any] | None) -> None:
         kind = {"apiVersion": "v1", "kind": "ConfigMap"} if method == "POST" else {}
         await self.ask(method, f"{path}?{STORY}", {**kind, **body} if body else None)
+
+
+def is_write(line: str) -> bool:
+    """Does this request write something, as `World.writes` means it?"""
+    return not line.startswith("GET") and not any(word in line for word in _QUIET)
 
 
 def _is_record(obj: Any) -> bool:
