@@ -14,7 +14,8 @@ from hookrunner.convergence.plan import WrittenObjects
 from hookrunner.convergence.runs.seams import ManifestReader
 from hookrunner.convergence.unit_states import CALM, MOST_PAUSES, UnitStates
 from hookrunner.errors import KubeError, ReleaseFailed
-from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
+from hookrunner.instances.instance_registry import InstanceRegistry
+from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.model.releases import Head
 from kubetypes.light_dataclasses import dataclass
 

@@ -22,7 +22,7 @@ from hookrunner.engine.assembly import Assembly, Parts
 from hookrunner.instances.earlier_objects import EarlierObjects
 from hookrunner.instances.instance_informer import InstanceCache, InstanceCaches
 from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
-from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
+from hookrunner.instances.instance_registry import InstanceRegistry
 from hookrunner.instances.offer.directory_watch import DirectoryWatch
 from hookrunner.instances.offer.generic_watch import GenericParts, GenericWatch
 from hookrunner.instances.offer.kind_follower import KindFollower
@@ -38,6 +38,7 @@ from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.instances.triggers.gate_world import InstanceGates
 from hookrunner.instances.triggers.requirement_watch import RequirementWatch
+from hookrunner.instances.units.live_unit import Workshop
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.releases import ReleaseOptions

@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable
 
 from hookrunner import log
-from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.instance_rollbacks import deadline_of, failure_of, with_verdict
+from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.model.addon_status import Installed, InstanceFacts
 from hookrunner.model.unit_state import UnitState
 from hookrunner.waits import Notifier

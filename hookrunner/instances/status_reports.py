@@ -16,10 +16,11 @@ from typing import Protocol
 from hookrunner import log
 from hookrunner.addons.instance_build import PreparedBuild
 from hookrunner.addons.status_conditions import protection_before, state_of
-from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
+from hookrunner.instances.instance_registry import InstanceRegistry
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.rollout_watch import RolloutWatch
 from hookrunner.instances.status_writer import StatusWriter
+from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.model.addon_status import (
     AddonObstacle,
     AddonPhase,
@@ -104,9 +105,9 @@ class StatusReports:
             facts = replace(facts, protection=_protection(self.protection.state_of(live.unit), status))
         facts = self.rollouts.judge(live, facts)
         if self.reported.take_in(instance, facts):
-            self.registry.wake_dependents(live.addon, "Addon-Ready")
+            self.registry.related.wake_dependents(live.addon, "Addon-Ready")
         if state_of(facts).phase is AddonPhase.CURRENT:
-            self.registry.wake_predecessors(live)
+            self.registry.related.wake_predecessors(live)
         self.writer.report(live.addon, instance, facts)
 
 

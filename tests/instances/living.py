@@ -17,7 +17,7 @@ from hookrunner.addons.gates.gates import Admission
 from hookrunner.convergence.plan import Plan
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
 from hookrunner.instances.instance_informer import InstanceCache, InstanceCaches
-from hookrunner.instances.instance_registry import InstanceRegistry, Workshop
+from hookrunner.instances.instance_registry import InstanceRegistry
 from hookrunner.instances.instance_rollbacks import GivenUp
 from hookrunner.instances.protection.protection_state import PENDING
 from hookrunner.instances.reports.reported_instances import ReportedInstances
@@ -26,6 +26,7 @@ from hookrunner.instances.status_reports import StatusReports
 from hookrunner.instances.status_writer import StatusWriter
 from hookrunner.instances.triggers.gate_world import InstanceGates
 from hookrunner.instances.triggers.requirement_watch import RequirementWatch
+from hookrunner.instances.units.live_unit import Workshop
 from hookrunner.kube.back_off import Outage
 from hookrunner.kube.client import ApiCall
 from hookrunner.model.addon_status import AddonObstacle, ObjectReport, ProtectionState

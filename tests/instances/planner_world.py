@@ -16,8 +16,8 @@ from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.convergence.plan import Plan
 from hookrunner.instances.instance_hooks import InstanceSubject
 from hookrunner.instances.instance_planner import InstancePlanner, PlannerParts
-from hookrunner.instances.instance_registry import LiveUnit, unit_of
 from hookrunner.instances.removal import InstanceRemover
+from hookrunner.instances.units.live_unit import LiveUnit, unit_of
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.addons import Addon, Instance, PatchRule, Placeholder

@@ -11,7 +11,7 @@ from hookrunner.convergence.unit_states import CALM, UnitStates
 from hookrunner.errors import Unreachable
 from hookrunner.instances.earlier_objects import EarlierObjects
 from hookrunner.instances.instance_hooks import InstanceSubject
-from hookrunner.instances.instance_registry import LiveUnit
+from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.model.releases import Head
 from hookrunner.model.unit_state import UnitState
 from kubetypes.json_values import JSON

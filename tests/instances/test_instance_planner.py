@@ -19,9 +19,9 @@ from hookrunner.errors import (
     RunBlocked,
     RunPostponed,
 )
-from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.status_reports import facts_of
+from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.model.addons import FINALIZER, Requirements
 from hookrunner.model.releases import Head, KeptObject, ReleaseOptions, ServiceAccount
 from hookrunner.values.schemas.schema_files import load_of_addon

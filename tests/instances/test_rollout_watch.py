@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hookrunner.instances.instance_hooks import InstanceSubject
-from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.rollout_watch import RolloutWatch
+from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.model.addon_status import Installed, InstanceFacts, LastHealthy, ObjectReport
 from hookrunner.model.addons import CommonFields
 from hookrunner.model.unit_state import UnitState

@@ -20,7 +20,7 @@ from contextlib import suppress
 from hookrunner.convergence.unit_states import UnitChanges
 from hookrunner.errors import Denied, KubeError, NotFound
 from hookrunner.instances.instance_planner import account_of
-from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
+from hookrunner.instances.instance_registry import InstanceRegistry
 from hookrunner.instances.protection.protection_policy import (
     binding_spec,
     policy_name,
@@ -29,6 +29,7 @@ from hookrunner.instances.protection.protection_policy import (
     validations,
 )
 from hookrunner.instances.protection.protection_state import PENDING, state_with_policy, state_without_policy
+from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.kube import writes
 from hookrunner.kube.client import Client
 from hookrunner.kube.lacked_rights import tolerated_refusals

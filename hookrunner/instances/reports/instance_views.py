@@ -12,10 +12,10 @@ from typing import Protocol
 from hookrunner.addons.offer.addon_offer import AddonOffer
 from hookrunner.addons.offered_versions import Offer
 from hookrunner.errors import RenderFailed
-from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.reports.instance_news import ReportedState
 from hookrunner.instances.reports.reported_instances import ReportedInstance, ReportedInstances
 from hookrunner.instances.reports.sight import Sight
+from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.model.addon_status import AddonPhase
 from hookrunner.model.addons import Addon, Instance, RejectedAddon
 from hookrunner.model.status import InstanceDump, ObjectDump

@@ -12,8 +12,9 @@ right to watch, an instance is tried again with the back-off of its run.
 from contextlib import aclosing
 
 from hookrunner.convergence.unit_states import UnitStates
-from hookrunner.instances.instance_registry import InstanceRegistry, LiveUnit
+from hookrunner.instances.instance_registry import InstanceRegistry
 from hookrunner.instances.triggers.gate_world import MISSING, problem_of_object, required_module
+from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.kube.informer import Added, Deleted, Fact, Modified
 from hookrunner.model.addon_status import WakeUp
 from hookrunner.model.addons import RequiredObject
@@ -54,9 +55,9 @@ class RequirementWatch:
             self._waiting[unit] = frozenset(live.addon.requires.objects)
 
     def _wake_for_module(self, name: str) -> None:
-        addons = self._registry.addons.values()
+        addons = self._registry.related.addons.values()
         waiting = {addon.name for addon in addons if name in dict(addon.requires.modules)}
-        self._registry.wake(WakeUp.MODULES, waiting, "Module-Changed")
+        self._registry.related.wake(WakeUp.MODULES, waiting, "Module-Changed")
 
     def _adjust(self) -> None:
         """Watch the objects for which an instance waits and no others."""
@@ -89,9 +90,9 @@ class RequirementWatch:
             return
         last, self._problems[selection] = self._problems.get(selection), problem
         if problem != last and not (last is None and problem):  # the run that looked has seen the first problem
-            addons = self._registry.addons.values()
+            addons = self._registry.related.addons.values()
             waiting = {addon.name for addon in addons if selection in map(_selection, addon.requires.objects)}
-            self._registry.wake(WakeUp.OBJECTS, waiting, "Required-Object-Changed")
+            self._registry.related.wake(WakeUp.OBJECTS, waiting, "Required-Object-Changed")
 
 
 _BY_NAME = "metadata.name="

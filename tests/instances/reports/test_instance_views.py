@@ -13,10 +13,10 @@ from hookrunner.addons.offered_versions import Offer, OfferedVersion
 from hookrunner.convergence.events import Notices
 from hookrunner.errors import RenderFailed
 from hookrunner.instances.instance_informer import InstanceCache
-from hookrunner.instances.instance_registry import LiveUnit
 from hookrunner.instances.reports.instance_views import InstanceViews
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.reports.sight import Sight
+from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.kube.back_off import Outage
 from hookrunner.model.addon_status import Installed, InstanceFacts, ObjectReport
 from hookrunner.model.addons import Addon, Instance, RejectedAddon

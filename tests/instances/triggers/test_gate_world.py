@@ -75,5 +75,5 @@ async def test_addon_that_is_being_deleted_is_not_ready(make_site: MakeSite) -> 
     world.site.work.takes = {"proxy.kube-system.p uninstall": 60.0}
     world.delete("p", "proxy")
     await world.site.reaches("proxy.kube-system.p uninstall")
-    around = await look_around(world.gates, world.registry.addons["dns"], await world.site.served.get())
+    around = await look_around(world.gates, world.registry.related.addons["dns"], await world.site.served.get())
     assert around.ready_addons == set()
