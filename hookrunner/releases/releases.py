@@ -36,7 +36,6 @@ from hookrunner.model.releases import (
 from hookrunner.process.pure_calls import SizeBounds, call_by_size
 from hookrunner.releases import rollout
 from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
-from hookrunner.releases.objects.object_writer import SharedWrites
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.record import (
     JSON_IS_QUICKER,
@@ -84,7 +83,7 @@ class Releases:
     def __init__(self, client: Client, discovery: Discovery, watches: Watches, records: RecordSettings) -> None:
         readiness = Readiness(discovery, watches)
         self.kinds = KindResolver(discovery)
-        self._tools = ReleaseTools(client, self.kinds, discovery, readiness, SharedWrites(client))
+        self._tools = ReleaseTools(client, self.kinds, discovery, readiness)
         ours, others = (
             RecordStorage(client, driver, records.home) for driver in (records.driver, OTHER[records.driver])
         )
