@@ -52,7 +52,6 @@ do:
   config: {use-proxy-protocol: "true"}
 exoscale:
   annotations:
-    service.beta.kubernetes.io/exoscale-loadbalancer-name: nginx-ingress-controller
     service.beta.kubernetes.io/exoscale-loadbalancer-service-strategy: source-hash
     service.beta.kubernetes.io/exoscale-loadbalancer-service-healthcheck-mode: http
     service.beta.kubernetes.io/exoscale-loadbalancer-service-healthcheck-uri: /
