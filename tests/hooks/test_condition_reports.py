@@ -18,10 +18,10 @@ def parse(*reports: JSON) -> tuple[HookCondition, ...]:
 
 
 def test_each_document_is_a_condition() -> None:
-    full = {"type": "NodesClean", "status": "Unknown", "reason": "Old", "message": "two nodes", "healthy": True}
+    full = {"type": "NodesReady", "status": "Unknown", "reason": "Old", "message": "two nodes", "healthy": True}
     assert parse({"type": "Conflict", "status": "True", "healthy": False}, full) == (
         HookCondition("Conflict", "True", "Conflict", "", False),
-        HookCondition("NodesClean", "Unknown", "Old", "two nodes", True),
+        HookCondition("NodesReady", "Unknown", "Old", "two nodes", True),
     )
     assert parse() == ()
 
