@@ -25,9 +25,8 @@ _HEAD = "# What {0} installs, in each version that is offered: written by `pytho
 _WATCHING_HEAD = "# What {0} takes if accounts write what it installs: written by `python -m tests.addon_rights`.\n"
 
 
-def rules_of(addon: str) -> dict[Path, str]:
-    """The texts of an addon's files. Raises HookrunnerError."""
-    needed = needed_for(addon)
+def rules_of(addon: str, needed: NeededRights) -> dict[Path, str]:
+    """The texts of an addon's files, from what it needs."""
     return {
         RULES / f"{addon}.yaml": _HEAD.format(addon) + to_values(compact(needed.others)),
         WATCHING / f"{addon}.yaml": _WATCHING_HEAD.format(addon) + to_values(compact(needed.watching)),
@@ -53,6 +52,6 @@ def addons() -> list[str]:
 
 if __name__ == "__main__":
     for name in addons():
-        for path, text in rules_of(name).items():
+        for path, text in rules_of(name, needed_for(name)).items():
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)

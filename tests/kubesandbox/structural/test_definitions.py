@@ -232,3 +232,11 @@ def test_what_may_not_change_does_not(oracle: Oracle, change: Callable[[Raw], No
         change(new)
         _, answer = oracle.put(path, new, dry=True, known_as=change.__name__)
     assert _plain(widgets.told(definition.problems(definition.defaulted(new), old))) == _plain(widgets.said(answer))
+
+
+def test_a_changed_schema_is_checked_as_a_new_one() -> None:
+    old = definition.defaulted(widgets.definition(OBJECT))
+    new = definition.defaulted(widgets.definition(with_fields(a={"type": "strange"})))
+    (cause,) = definition.problems(new, old)
+    assert [cause] == definition.problems(new, None)
+    assert cause.field.endswith("properties[a].type")
