@@ -106,7 +106,7 @@ class StatusReports:
         facts = self.rollouts.judge(live, facts)
         if self.reported.take_in(instance, facts):
             self.registry.related.wake_dependents(live.addon, "Addon-Ready")
-        if state_of(facts).phase is AddonPhase.CURRENT:
+        if instance.replaces and state_of(facts).phase is AddonPhase.CURRENT:
             self.registry.related.wake_predecessors(live)
         self.writer.report(live.addon, instance, facts)
 

@@ -19,6 +19,7 @@ Source: docs/packaging-addons.md
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from itertools import chain
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -196,7 +197,7 @@ def _marked_own(location: SourceLocation, addon: Addon) -> SourceLocation:
     """The location, as one of an addon if it is in its directory or in that of another one beside it, also when links
     are followed."""
     if isinstance(location, DirectoryLocation):
-        directories = (addon.directory, *(file.parent for file in addon.root.glob("*/addon.yaml")))
+        directories = chain([addon.directory], (file.parent for file in addon.root.glob("*/addon.yaml")))
         path = location.path.resolve()
         is_of_addon = any(path.is_relative_to(directory.resolve()) for directory in directories)
         return DirectoryLocation(location.path, is_of_addon)

@@ -56,7 +56,7 @@ class RelatedInstances:
     def wake_predecessors(self, successor: LiveUnit) -> None:
         """Run the instances whose place this one, which works, may take."""
         names = self._rivals.get(successor.addon.name, frozenset()) - {successor.addon.name}
-        for live in self._units if successor.instance.replaces else ():
+        for live in self._units:
             is_installed = live.planner.installed or live.state.ready or not live.planner.has_read_head
             if live.addon.name in names and is_installed and live.unit not in self._ending:
                 self._tasks.request(live.state, "Successor-Ready")
