@@ -149,7 +149,9 @@ class Instances:
             registry=self.registry,
             crds=Crds(kube.patcher, releases.kinds),
             watches=kube.watches,
-            vanished=VanishedInstances(releases, convergence.states.notices, convergence.helm.namespace, outage.rest),
+            vanished=VanishedInstances(
+                releases, kube.patcher, convergence.states.notices, convergence.helm.namespace, outage.rest
+            ),
             converged=convergence.wait_for_converge,
             outage=outage,
             background=background,

@@ -3,7 +3,7 @@ objects are removed, and the purge of those that vanished without the finalizer.
 
     await FinalizerSetter(client).set(addon, instance)  # the API server keeps a deleted instance until it is removed
     await InstanceRemover(releases, client, events).remove(Removed(addon, instance, head), options, patience)
-    await VanishedInstances(releases, notices, home).purge(cache)
+    await VanishedInstances(releases, client, notices, home).purge(cache)
 
 The finalizer is set before the first release record is written and removed last, so that nothing is left whenever the
 process dies. Both are changes of a list that others change too, so they name the resourceVersion that they have read
@@ -135,20 +135,12 @@ class InstanceRemover:
 
     async def remove(self, removed: Removed, options: ReleaseOptions, patience: float) -> None:
         """Remove a release, and tell what stays on purpose. Each object may take `patience` seconds to disappear.
-        Raises ReleaseFailed, KubeError.
-
-        With the namespace of its account, which is that of the instance, the account's rights are deleted in no
-        particular order: the namespace would wait for ever for an instance that waits for rights. What is in that
-        namespace is deleted with it; the rest stays."""
-        head, account = removed.head, options.account
+        Raises ReleaseFailed, KubeError."""
+        head = removed.head
         try:
             kept = await self._remove(removed, options, patience)
         except (KubeError, ReleaseFailed) as error:
-            if not (account and refusals.lacks_rights(error) and await self._is_being_deleted(account.namespace)):
-                raise
-            kept = await self._list_outside(head, account)
-            if not kept:
-                await self.releases.removal.forget(head.name, head.namespace)
+            kept = await give_up_rights(self.releases, self.client, head, options.account, error)
         if kept:
             event = ObjectEvent("Kept", some([*map(str, kept)]), is_warning=False)
             await self.events.post(reference_of(removed.addon, removed.instance), event)
@@ -166,24 +158,6 @@ class InstanceRemover:
         left = await self.releases.removal.abandon(head.name, head.namespace, options)
         return (KeptObject(f"objects ({left})", reason),) if left else ()
 
-    async def _list_outside(self, head: Head, account: ServiceAccount) -> tuple[KeptObject, ...]:
-        """The objects outside of the account's namespace, which may be left. Their Event can hardly be written, since
-        that namespace takes no new objects, so the log has them."""
-        objects = await self.releases.removal.list_objects(head.name, head.namespace)
-        reason = f"namespace {account.namespace} is being deleted, and with it the rights of {account}"
-        kept = tuple(KeptObject(str(each), reason) for each in objects if each.namespace != account.namespace)
-        if kept:
-            left = some([each.object for each in kept])
-            _log.warn("objects outside of a deleted namespace may be left", release=head.name, objects=left)
-        return kept
-
-    async def _is_being_deleted(self, namespace: str) -> bool:
-        try:
-            metadata = await writes.read_metadata(self.client, ObjectRef(NAMESPACES, name=namespace))
-        except NotFound:
-            return True
-        return bool(metadata.get("deletionTimestamp"))
-
     async def _has_lost_owner(self, head: Head, options: ReleaseOptions) -> bool:
         """Have the objects lost their owner? Records that cannot be read say nothing about that."""
         try:
@@ -198,6 +172,36 @@ class InstanceRemover:
             return
         with suppress(NotFound):
             await _patch(self.client, addon, instance, lambda _: {"annotations": {UNMANAGED: "true"}})
+
+
+async def give_up_rights(
+    releases: Releases, client: Client, head: Head, account: ServiceAccount | None, error: KubeError | ReleaseFailed
+) -> tuple[KeptObject, ...]:
+    """The objects that may be left of a release whose account has lost the rights to remove them with its namespace;
+    without any its records are deleted. Raises `error` if that is not the reason for it; KubeError.
+
+    The rights are deleted in no particular order: the namespace, which is that of the instance, would wait for ever for
+    an instance that waits for rights. What is in it is deleted with it; the rest stays. An Event of that can hardly be
+    written, since such a namespace takes no new objects, so the log has it."""
+    if not (account and refusals.lacks_rights(error) and await _is_being_deleted(client, account.namespace)):
+        raise error
+    objects = await releases.removal.list_objects(head.name, head.namespace)
+    reason = f"namespace {account.namespace} is being deleted, and with it the rights of {account}"
+    left = tuple(KeptObject(str(each), reason) for each in objects if each.namespace != account.namespace)
+    if left:
+        names = some([each.object for each in left])
+        _log.warn("objects outside of a deleted namespace may be left", release=head.name, objects=names)
+    else:
+        await releases.removal.forget(head.name, head.namespace)
+    return left
+
+
+async def _is_being_deleted(client: Client, namespace: str) -> bool:
+    try:
+        metadata = await writes.read_metadata(client, ObjectRef(NAMESPACES, name=namespace))
+    except NotFound:
+        return True
+    return bool(metadata.get("deletionTimestamp"))
 
 
 async def find_predecessor(releases: Releases, head: Head) -> Predecessor | None:
@@ -225,19 +229,27 @@ class VanishedInstances:
     attempts."""
 
     releases: Releases
+    client: Client
     notices: Notices
     home: str
     rest: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def purge(self, cache: InstanceCache) -> None:
-        """Purge those of one addon, however long that takes. Its instances have been listed."""
+        """Purge those of one addon, however long that takes. Its instances have been listed. One that cannot be purged
+        holds up no other: its author may have seen to that."""
 
         def report(error: Exception) -> None:
             _log.warn("a release without an instance is not purged yet", addon=cache.addon.name, error=error)
 
         async def purge_all() -> None:
+            errors = list[KubeError | ReleaseFailed]()
             for head in vanished(await self.releases.list_heads(self.home), cache):
-                await self._purge(head, cache)
+                try:
+                    await self._purge(head, cache)
+                except (KubeError, ReleaseFailed) as error:
+                    errors.append(error)
+            if errors:
+                raise errors[0]
 
         await retry_forever(purge_all, (KubeError, ReleaseFailed), report, self.rest)
 
@@ -252,7 +264,10 @@ class VanishedInstances:
         predecessor = await find_predecessor(self.releases, head)
         options = ReleaseOptions(marks=marks, respect_ignore=True, kept_kinds=NEVER_PRUNED, predecessor=predecessor)
         options = replace(options, account=head.account)
-        kept = await self.releases.removal.tear_down(head.name, head.namespace, options)
+        try:
+            kept = await self.releases.removal.tear_down(head.name, head.namespace, options)
+        except (KubeError, ReleaseFailed) as error:
+            kept = await give_up_rights(self.releases, self.client, head, head.account, error)
         stays = f"; what stays: {some([*map(str, kept)])}" if kept else ""
         message = f"the instance {head.name} is gone: removed{stays}"
         self.notices.publish(Notice(head.name, "ReleasePurged", message, bad=False))

@@ -195,6 +195,10 @@ def cache(*names: str, is_listed: bool = True) -> InstanceCache:
     return made
 
 
+GONE = cast(Client, Server(None))
+"""No namespace exists any more."""
+
+
 def test_release_without_its_instance_is_vanished() -> None:
     heads = {name: head(name) for name in ("dns.default.x", "dns.default.y", "other.default.y")}
     heads["module"] = head("module", addon="")
@@ -212,7 +216,7 @@ async def test_release_of_a_kind_that_the_addon_had_before_is_not_purged() -> No
     for name, kind in (("dns.default.y", "names"), ("dns.default.z", ADDON.object.kind.lower())):
         labels = {f"addons.x-k8s.io/{kind}": name[-1]}
         records.manifests[name] = ({"kind": "ConfigMap", "metadata": {"name": "a", "labels": labels}},)
-    await VanishedInstances(records, Notices(), "home").purge(cache("x"))
+    await VanishedInstances(records, GONE, Notices(), "home").purge(cache("x"))
     assert [*records.heads] == ["dns.default.y"]
 
 
@@ -221,7 +225,7 @@ async def test_vanished_instance_is_purged_as_soon_as_that_is_possible() -> None
     written = head("dns.default.y", account=ServiceAccount("default", "deployer"))
     records, notices = Records([head("dns.default.x"), written], *refused), Notices()
     records.kept = (KeptObject("/Namespace/dns", "it is not empty"),)
-    await VanishedInstances(records, notices, "home").purge(cache("x"))
+    await VanishedInstances(records, GONE, notices, "home").purge(cache("x"))
     assert [*records.heads] == ["dns.default.x"]
     assert records.options.of_addon
     assert records.options.respect_ignore
@@ -233,7 +237,7 @@ async def test_what_was_taken_over_goes_back_to_a_release_that_exists(others: li
     """Also from an instance that a user has made vanish."""
     new = head("dns.default.y", predecessor="flannel.default.x", succession=1)
     records = Records([new, *map(head, others)])
-    await VanishedInstances(records, Notices(), "home").purge(cache("x"))
+    await VanishedInstances(records, GONE, Notices(), "home").purge(cache("x"))
     assert (records.options.predecessor.name if records.options.predecessor else "") == goes_back_to
 
 
@@ -274,3 +278,15 @@ async def test_rights_that_are_deleted_with_the_namespace_hold_it_up_no_longer(
         with pytest.raises(ReleaseFailed, match="no right"):
             await remover.remove(removed, options, 1.0)
     assert bool(records.heads) is not left
+
+
+async def test_vanished_instance_whose_account_went_with_its_namespace_holds_up_no_other() -> None:
+    lost = head("dns.default.x", account=ServiceAccount("default", "deployer"))
+    records = Records([lost, head("dns.other.y"), head("dns.other.z")], REFUSED, REFUSED)
+    passes = list[list[str]]()
+
+    async def rest(_: float) -> None:
+        passes.append([*records.heads])
+
+    await VanishedInstances(records, GONE, Notices(), "home", rest).purge(cache())
+    assert (passes, [*records.heads]) == ([["dns.other.y"]], [])
