@@ -82,6 +82,10 @@ class ObjectReference:
         parts = {"kind": self.kind, "namespace": self.namespace, "name": self.name, "uid": self.uid}
         return {"apiVersion": self.api_version} | {key: value for key, value in parts.items() if value}
 
+    def __str__(self) -> str:
+        """For a person, such as `Flannel kube-system/default`."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:

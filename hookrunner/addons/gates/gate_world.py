@@ -8,7 +8,7 @@ both. Without objects such an instance has none, or any user who may create one 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 
-from hookrunner.model.addons import Addon, Instance, RequiredObject
+from hookrunner.model.addons import Addon, Instance, RequiredObject, reference_of
 from hookrunner.model.releases import Head
 from kubetypes.light_dataclasses import dataclass
 
@@ -56,8 +56,7 @@ class GateWorld:
 
     def shown(self, instance: Instance) -> str:
         """An instance for a person, such as `Flannel kube-system/default`."""
-        place = f"{instance.namespace}/" if instance.namespace else ""
-        return f"{self.addons[instance.addon].object.kind} {place}{instance.name}"
+        return str(reference_of(self.addons[instance.addon], instance))
 
 
 def is_allowed_namespace(namespace: str, allowed: Collection[str]) -> bool:

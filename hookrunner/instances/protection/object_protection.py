@@ -109,20 +109,24 @@ class ObjectProtection:
             tasks.create_task(self._note_outages())
             for notifier in (self._registry.judged, self._policy.changed, self._binding.changed):
                 tasks.create_task(self._note(notifier))
-            following: asyncio.Task[None] | None = None
-            failures = 0
-            while True:
-                self._due.clear()
-                failures = 0 if await self._bring_in_line() else failures + 1
-                self._tell()
-                if self._rules and not following:
-                    following = tasks.create_task(self._follow())
-                elif following and not self._rules:
-                    following.cancel()
-                    following = None
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_PAUSES.after(failures) or None):
-                        await self._due.wait()
+            await self._work(tasks)
+
+    async def _work(self, tasks: asyncio.TaskGroup) -> None:
+        """Bring both in line when that is due, and follow them while there are rules."""
+        following: asyncio.Task[None] | None = None
+        failures = 0
+        while True:
+            self._due.clear()
+            failures = 0 if await self._bring_in_line() else failures + 1
+            self._tell()
+            if self._rules and not following:
+                following = tasks.create_task(self._follow())
+            elif following and not self._rules:
+                following.cancel()
+                following = None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSES.after(failures) or None):
+                    await self._due.wait()
 
     async def _note_units(self) -> None:
         async for changed in self._registry.changes():

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from hookrunner.model.addons import ADDON_LABEL, Addon, Instance
+from hookrunner.model.addons import ADDON_LABEL, Addon, Instance, reference_of
 from hookrunner.model.releases import ServiceAccount
 from kubetypes.json_values import JSON
 
@@ -58,11 +58,10 @@ def validation_of(addon: Addon, instance: Instance, account: ServiceAccount | No
     """The rule about the objects of one instance: no one whom the policy asks about may write them, but the account as
     which hookrunner does, if it acts as one."""
     writer = f" || request.userInfo.username == {_text(account.user)}" if account else ""
-    owner = f"{addon.object.kind} {'/'.join(filter(None, (instance.namespace, instance.name)))}"
     return {
         "expression": f"variables.unit != {_text(instance.unit)}{writer}",
-        "message": f"it belongs to {owner}, which protects its objects: change the spec of that one instead, or set its"
-        " spec.protect to false first",
+        "message": f"it belongs to {reference_of(addon, instance)}, which protects its objects: change the spec of that"
+        " one instead, or set its spec.protect to false first",
         "reason": "Forbidden",
     }
 
