@@ -23,7 +23,7 @@ from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, O
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.events import Synced, WatchLost
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.releases.records.record_labels import HOME
+from hookrunner.releases.records.record import HOME
 from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass

@@ -42,10 +42,11 @@ from hookrunner.releases.records.record import (
     PENDING,
     QUICK_TO_PARSE,
     ReleaseRecord,
+    ReleaseRevision,
     RevisionStatus,
     live_revisions,
+    version_of,
 )
-from hookrunner.releases.records.record_labels import ReleaseRevision, version_of
 from hookrunner.releases.records.record_storage import OTHER, Driver, RecordStorage
 from hookrunner.releases.records.release_store import ReleaseHistory, ReleaseStore, naming_release
 from hookrunner.releases.release_removal import ReleaseRemoval

@@ -26,14 +26,17 @@ from hookrunner.releases.objects.teardown import Teardown
 from hookrunner.releases.readiness import Readiness
 from hookrunner.releases.records.record import (
     APPLY_METHOD,
+    OURS,
     QUICK_TO_PARSE,
     PreviousRevisions,
     ReleaseRecord,
+    ReleaseRevision,
     RevisionStatus,
     new_record,
     now,
+    release_labels,
+    version_of,
 )
-from hookrunner.releases.records.record_labels import OURS, ReleaseRevision, release_labels, version_of
 from kubetypes import json_values
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass

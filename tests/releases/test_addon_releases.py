@@ -10,8 +10,7 @@ import pytest
 from hookrunner.errors import NotFound, ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import ObjectDrift
-from hookrunner.releases.records.record import RevisionStatus, new_record
-from hookrunner.releases.records.record_labels import ADDON, CHECKSUM, DIGEST, VERSION
+from hookrunner.releases.records.record import ADDON, CHECKSUM, DIGEST, VERSION, RevisionStatus, new_record
 from hookrunner.releases.releases import Releases
 from tests.fakes.objects import definition
 from tests.releases.wants import ADDON_OPTIONS as OPTIONS

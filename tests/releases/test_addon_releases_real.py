@@ -19,7 +19,7 @@ from hookrunner.model.releases import DesiredRelease, ObjectMarks, OwnerReferenc
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import KindResolver
 from hookrunner.releases.object_watches import ObjectWatches
-from hookrunner.releases.records.record_labels import ADDON
+from hookrunner.releases.records.record import ADDON
 from hookrunner.releases.releases import Releases
 from tests.controlplane.cluster import Cluster
 from tests.fakes.objects import deployment

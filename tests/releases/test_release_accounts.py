@@ -11,7 +11,7 @@ import pytest
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import ObjectDrift, ReleaseOptions, ServiceAccount
 from hookrunner.model.rights import Right
-from hookrunner.releases.records.record_labels import ACCOUNT
+from hookrunner.releases.records.record import ACCOUNT
 from hookrunner.releases.releases import Releases
 from kubesandbox.sandbox import Sandbox
 from tests.fakes.rights import ConfinedClient, confined_client

@@ -11,8 +11,7 @@ import yaml
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions
-from hookrunner.releases.records.record import QUICK_TO_PARSE, ReleaseRecord, RevisionStatus, new_record
-from hookrunner.releases.records.record_labels import CHECKSUM
+from hookrunner.releases.records.record import CHECKSUM, QUICK_TO_PARSE, ReleaseRecord, RevisionStatus, new_record
 from hookrunner.releases.releases import Releases
 from hookrunner.releases.rollout import checksum
 from kubesandbox.faults import Fault

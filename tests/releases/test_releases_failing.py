@@ -10,8 +10,7 @@ import pytest
 from hookrunner.errors import Denied, ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import Head
-from hookrunner.releases.records.record import RevisionStatus, new_record
-from hookrunner.releases.records.record_labels import DIGEST
+from hookrunner.releases.records.record import DIGEST, RevisionStatus, new_record
 from hookrunner.releases.releases import Releases
 from kubesandbox.faults import Fault
 from tests.fakes.second_writer import OvertakenClient

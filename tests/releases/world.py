@@ -7,8 +7,7 @@ from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
 from hookrunner.metrics.names import Metrics
 from hookrunner.releases.objects.object_marks import IGNORE
-from hookrunner.releases.records.record import ReleaseRecord
-from hookrunner.releases.records.record_labels import ReleaseRevision
+from hookrunner.releases.records.record import ReleaseRecord, ReleaseRevision
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
 from hookrunner.releases.releases import RecordSettings, Releases
 from kubesandbox.sandbox import Sandbox

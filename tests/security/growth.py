@@ -31,7 +31,7 @@ from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.operations import ValuesOperation
 from hookrunner.model.sourced_objects import SourcedObject
 from hookrunner.packages import channels, package_files
-from hookrunner.releases.records import record
+from hookrunner.releases.records import record_encoding
 from hookrunner.values import config_sections
 from hookrunner.values.patches import Patches
 from hookrunner.values.schemas import schema_files
@@ -250,7 +250,7 @@ def _refusal(count: int) -> tuple[str, JSON]:
 
 def _release(count: int) -> bytes:
     document = {"name": "a", "namespace": "b", "version": 1, "info": {"status": "deployed"}}
-    return record.packed({**document, "manifest": f"---\n{_config_map(count)}"}).encode()
+    return record_encoding.packed({**document, "manifest": f"---\n{_config_map(count)}"}).encode()
 
 
 # ── everything ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -297,6 +297,6 @@ ENTRIES = (
     Entry("SHA256SUMS", _checksums, lambda text: package_files.parse_checksums("a 1", text), 10, 1_000),
     Entry("plain files", lambda n: {"a.yaml": _config_map(n)}, read_objects, 25, 2_500),
     Entry("kustomization", _kustomization, check_kustomizations, 25, 4_000),
-    Entry("record of a release", _release, record.unpacked, 1_000, 5_000),
+    Entry("record of a release", _release, record_encoding.unpacked, 1_000, 5_000),
     Entry("refusal of the API server", _refusal, lambda told: without_values(*told), 500, 30_000),
 )

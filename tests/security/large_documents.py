@@ -17,6 +17,7 @@ from hookrunner.model.json_objects import IN_PLACE
 from hookrunner.model.releases import Capabilities, RenderRequest
 from hookrunner.process.pure_calls import LARGE, SizeBounds, call_by_size
 from hookrunner.releases.records import record, record_storage
+from hookrunner.releases.records.record_encoding import packed
 from hookrunner.web.review_documents import read_review
 from tests.security.growth import _config_map, _conversion, _objects, _review, _tab
 
@@ -60,7 +61,7 @@ DOCUMENTS = (
     LargeDocument("small objects", lambda: _conversion(150_000), partial(read_review, "conversion")),
     LargeDocument("answer to a conversion", _converted, verdicts.read_conversion),
     LargeDocument("objects of a conversion", lambda: _objects(29_000, 2_000), _check),
-    LargeDocument("record", lambda: record.packed(_release(60 * MIB, 1).document), record_storage.read_document),
+    LargeDocument("record", lambda: packed(_release(60 * MIB, 1).document), record_storage.read_document),
     LargeDocument("manifest of a record", lambda: _release(0, 6_000), record_storage.read_objects),
     LargeDocument("rendered chart", _rendered, partial(read_render, ORDER)),
 )

@@ -16,7 +16,7 @@ from hookrunner.manifests.patches import parse_patch
 from hookrunner.modules import offline, traits
 from hookrunner.packages import channels, package_files
 from hookrunner.packages.package import parse_package
-from hookrunner.releases.records import record
+from hookrunner.releases.records import record_encoding
 from hookrunner.testing import manifests as given
 from hookrunner.values import config_sections
 from hookrunner.values.patches import applied
@@ -97,7 +97,7 @@ STEPS = b'[{"op":"add","path":"/foo/a/c","value":{"x":[]}},{"op":"test","path":"
 KUSTOMIZATION = b"namespace: a\nopenapi: {path: kustomization.yaml}\npatches: [{patch: '{}'}]\n"
 PATCH = b'{"target":{"apiVersion":"v1","kind":"A","name":"a"},"jsonPatch":[{"op":"remove","path":"/a"}]}'
 NAMESPACE = b"k8s\0\n\x0f\n\x02v1\x12\tNamespace\x12\x0a\n\x08\n\x01aB\x03\x08\x90N"
-RECORD = record.packed({"name": "a", "namespace": "b", "version": 1, "info": {"status": "deployed"}}).encode()
+RECORD = record_encoding.packed({"name": "a", "namespace": "b", "version": 1, "info": {"status": "deployed"}}).encode()
 SCHEMA = b"type: object\nproperties: {a: {type: string, pattern: '^a+$'}, b: {$ref: '#/properties/a'}}\n"
 
 CHANNEL = b"manifests:\n- {version: 1.2.3, kubernetesVersion: '>=1.28 || ~1.2', digest: 'sha256:%b'}\n" % (b"ab" * 32)
@@ -166,7 +166,7 @@ PARSERS: dict[str, Parser] = {
         "yaml",
     ),
     "SHA256SUMS": Parser(lambda text: package_files.parse_checksums("coredns 1", text), (PackageError,), (CHECKSUMS,)),
-    "release record": Parser(record.unpacked, (ReleaseFailed,), (RECORD,)),
+    "release record": Parser(record_encoding.unpacked, (ReleaseFailed,), (RECORD,)),
     "module.yaml": Parser(
         lambda text: traits.parse(text, "m"),
         (BadConfig,),

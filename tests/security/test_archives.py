@@ -15,7 +15,7 @@ import pytest
 
 from hookrunner.charts import chart_files
 from hookrunner.errors import BadChart, ReleaseFailed
-from hookrunner.releases.records import record
+from hookrunner.releases.records import record_encoding
 from tests.controlplane.processes import free_port
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.world import World
@@ -45,19 +45,19 @@ def test_a_record_that_becomes_too_large_is_refused_before_it_is_unpacked() -> N
     tracemalloc.start()
     try:
         with pytest.raises(ReleaseFailed, match=r"valid Helm release record: it has more than 67,108,864 bytes when"):
-            record.unpacked(text)
+            record_encoding.unpacked(text)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 3 * record.MOST_UNPACKED
+    assert peak < 3 * record_encoding.MOST_UNPACKED
 
 
 def test_a_record_that_would_be_refused_is_not_written() -> None:
-    document = {"name": "a", "version": 7, "manifest": " " * record.MOST_UNPACKED}
+    document = {"name": "a", "version": 7, "manifest": " " * record_encoding.MOST_UNPACKED}
     with pytest.raises(
         ReleaseFailed, match=r"revision 7 of release a has 67,1\d\d,\d\d\d bytes, and a record may have"
     ):
-        record.packed(document)
+        record_encoding.packed(document)
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_a_large_record_of_many_objects_that_are_alike_is_read() -> None:
     manifest *= 60
     assert len(manifest) > 10 * MIB
     document = {"name": "a", "namespace": "n", "version": 1, "info": {"status": "deployed"}, "manifest": manifest}
-    assert record.unpacked(record.packed(document)) == document
+    assert record_encoding.unpacked(record_encoding.packed(document)) == document
 
 
 @pytest.mark.slow

@@ -139,7 +139,7 @@ class ReleaseReconciler:
 
     def drift(self, state: UnitState) -> tuple[ObjectDrift, ...]:
         """Its objects that have drifted from what was applied."""
-        return self._helm.drift.known_findings(self.locator.identity(state.unit))
+        return self.tracker.findings(self.locator.identity(state.unit))
 
     def problems(self, state: UnitState) -> list[str]:
         """What is known to be wrong with the records of its release."""

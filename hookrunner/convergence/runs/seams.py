@@ -7,7 +7,7 @@ from typing import Protocol
 from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.hook_loading import CompiledHooks
 from hookrunner.model.bindings import BindingType, ReviewKind
-from hookrunner.model.releases import Head, ReleaseOptions, ReleaseResult
+from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions, ReleaseResult
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Drift
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -91,3 +91,4 @@ class DriftWatches(Protocol):
     def track(self, identity: ReleaseId, objects: Iterable[JSON], mode: Drift, options: ReleaseOptions) -> None: ...
     def pause(self, identity: ReleaseId) -> None: ...
     def forget(self, identity: ReleaseId) -> None: ...
+    def known_findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]: ...

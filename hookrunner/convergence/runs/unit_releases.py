@@ -12,7 +12,7 @@ from hookrunner.convergence.unit_states import CALM, MOST_PAUSES, UnitStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.model.modules import Choice
-from hookrunner.model.releases import Head, ReleaseOptions
+from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions
 from hookrunner.model.units import Unit
 from hookrunner.modules.retired_modules import advise, find_successor
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -117,6 +117,10 @@ class DriftTracker:
     def tracks(self, unit: Unit) -> bool:
         """Are its objects watched?"""
         return unit.name in self._heads and unit.drift != "off"
+
+    def findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]:
+        """Objects of a release that have drifted from what was applied."""
+        return self._drift.known_findings(identity)
 
     async def keep(self) -> None:
         """Begin with the releases that came to rest; runs until cancelled. All of a batch are tracked before a watch

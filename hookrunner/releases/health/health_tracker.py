@@ -37,7 +37,7 @@ from hookrunner.releases.health.object_status import CURRENT, ObjectHealth, unkn
 from hookrunner.releases.health.pod_watchdog import PodWatchdog
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, managed, object_id
 from hookrunner.releases.object_watches import ObjectWatches
-from hookrunner.releases.records.record_labels import ADDON
+from hookrunner.releases.records.record import ADDON
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 

@@ -102,8 +102,10 @@ def taken_from(metadata: JSON, identity: ReleaseId, options: ReleaseOptions) -> 
 
 def is_lent(metadata: JSON, identity: ReleaseId, options: ReleaseOptions) -> bool:
     """Has a release that takes the place of this one taken over the live object, and may this one not take it back?"""
-    is_anothers = owner_of(metadata) not in (None, identity) and origin_of(metadata) == str(identity)
-    return is_anothers and not taken_from(metadata, identity, options)
+    origin = origin_of(metadata)
+    if not origin or origin != str(identity) or owner_of(metadata) in (None, identity):
+        return False
+    return not taken_from(metadata, identity, options)
 
 
 def origin_of(metadata: JSON) -> str:

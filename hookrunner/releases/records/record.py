@@ -1,16 +1,17 @@
-"""A revision of a release as Helm stores it: the document and its packed text, and the labels of its record.
+"""A revision of a release as Helm stores it: the document, and the labels of its record, by which a revision is known
+without reading its record.
 
-Helm 3 and 4 read and write JSON, packed by gzip, as base64. Unknown fields of documents that other clients wrote are
-kept.
+    revision = revision_of(metadata)          # None: Helm would not find it as a record
+    revision.head                             # the release's state, if this is its latest revision
+    labels = release_labels(head, checksum)   # the same, as it is written
+
+Unknown fields of documents that other clients wrote are kept. The text of a document is in `record_encoding.py`.
 
 Helm copies a record's labels to the revisions that it makes itself, so a digest counts only with the number of the
 revision that it was written for.
 Source: https://helm.sh/docs/topics/advanced/#storage-backends; observed with helm 4.1.
 """
 
-import base64
-import binascii
-import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
@@ -18,13 +19,9 @@ from enum import StrEnum
 
 import orjson
 
-from hookrunner import log, safe_files
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.json_objects import NO_OBJECTS, JsonObjects
-from hookrunner.model.releases import DesiredRelease, HelmHook
-from hookrunner.releases.records.record_labels import ReleaseRevision
-from kubetypes import json_values
-from kubetypes.bounds import RELEASE_RECORD, TooLarge
+from hookrunner.model.releases import DesiredRelease, Head, HelmHook, ServiceAccount
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
@@ -33,22 +30,35 @@ APPLY_METHOD = "csa"
 """How a stock helm 4 should continue our releases: by merging on the client side. An object that we have created and
 not changed since has no applied field (`object_writer`), and server-side apply would find a conflict in each."""
 
-_log = log.get(__name__)
-_GZIP = b"\x1f\x8b\x08"
-
-_LARGEST = 1024 * 1024
-"""Bytes that the data of a Secret or a ConfigMap may have.
-Source: https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size"""
-
 QUICK_TO_PARSE = 8 * 1024
 """Characters of a manifest that are parsed in a few milliseconds: a thread would cost more than it saves."""
 
 JSON_IS_QUICKER = 16
 """So many times less, at least, is it to read, write and compare objects as JSON than to parse their manifest."""
 
-MOST_UNPACKED = RELEASE_RECORD.size
-"""Bytes of a document. Packed it has 768 KiB at most, because a Secret holds 1 MiB. Manifests shrink to a tenth or a
-twentieth, thousands of similar objects to a hundredth; zeros, which are never needed, to a thousandth."""
+DIGEST = "hookrunner.io/digest"
+NOTE = "hookrunner.io/note"
+CHECKSUM = "moduleChecksum"
+UNMANAGED = "maintenance.deckhouse.io/no-resource-reconciliation"
+"""The last two are addon-operator's."""
+
+HOME = "hookrunner.io/home"
+"""On records in other namespaces than the operator's: that namespace, so that it finds them again."""
+
+ADDON = "hookrunner.io/addon"
+VERSION = "hookrunner.io/version"
+"""On records of an addon's release: its unit, and the version of its package. Such records have no checksum: without it
+addon-operator takes them for those of another client."""
+
+PREDECESSOR = "hookrunner.io/predecessor"
+"""On all records of an addon's release that was installed to take the place of another one: `<succession>.<name>`."""
+
+ACCOUNT = "hookrunner.io/account"
+ACCOUNT_NAMESPACE = "hookrunner.io/account-namespace"
+"""On records of an addon's release: the ServiceAccount as which its objects were written, if it was one."""
+
+OURS = frozenset({DIGEST, NOTE, CHECKSUM, UNMANAGED, HOME, ADDON, VERSION, PREDECESSOR, ACCOUNT, ACCOUNT_NAMESPACE})
+HELMS_OWN = frozenset({"name", "owner", "status", "version", "createdAt", "modifiedAt"})
 
 
 class RevisionStatus(StrEnum):
@@ -170,74 +180,6 @@ def new_record(
     return ReleaseRecord(document, known=JsonObjects.of(desired.rendered.objects))
 
 
-def packed(document: JSON) -> str:
-    """Pack a document as Helm stores it; a Secret has the base64 of this text. Raises ReleaseFailed if it is so large
-    that it could not be read again."""
-    text = orjson.dumps(document)
-    if len(text) > MOST_UNPACKED:
-        raise ReleaseFailed(
-            f"revision {document['version']} of release {document['name']} has {len(text):,} bytes, and a record may "
-            f"have {MOST_UNPACKED:,}: split the module, or make its manifest smaller"
-        )
-    try:
-        json_values.check(text, RELEASE_RECORD)
-    except TooLarge as error:
-        raise ReleaseFailed(f"revision {document['version']} of release {document['name']} has {error}") from None
-    return base64.b64encode(gzip.compress(text, mtime=0)).decode()
-
-
-def packed_to_fit(record: ReleaseRecord) -> str:
-    """The text of a record. If it would be too large, the chart's files other than templates are left out.
-
-    Raises ReleaseFailed if it is too large even then.
-    """
-    text = packed(record.document)
-    if len(text) <= _LARGEST:
-        return text
-    _log.warn(
-        "release record is too large, the chart's files other than templates are left out",
-        release=record.name,
-        revision=record.revision,
-        bytes=len(text),
-        allowed=_LARGEST,
-    )
-    text = packed(record.document | {"chart": record.document["chart"] | {"files": []}})
-    if len(text) > _LARGEST:
-        what = f"revision {record.revision} of release {record.name} takes {len(text):,} bytes, packed"
-        raise ReleaseFailed(
-            f"{what}, and a record may have {_LARGEST:,}: split the module, or make its manifest smaller"
-        )
-    return text
-
-
-def unpacked(text: str | bytes) -> JSON:
-    """Unpack the document of a stored text. Raises ReleaseFailed if it is not a record."""
-    return parsed(inflated(text))
-
-
-def inflated(text: str | bytes) -> bytes:
-    """The JSON of a stored text. Raises ReleaseFailed."""
-    try:
-        raw = base64.b64decode(text, validate=True)
-        return safe_files.unpack(raw, MOST_UNPACKED) if raw.startswith(_GZIP) else raw
-    except (binascii.Error, ValueError) as error:
-        raise _no_record(error) from None
-
-
-def parsed(text: bytes) -> JSON:
-    """The document of this JSON. Raises ReleaseFailed."""
-    try:
-        document = json_values.loads(text, RELEASE_RECORD)
-        document["info"]["status"], document["name"], document["namespace"], int(document["version"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise _no_record(error) from None
-    return document
-
-
-def _no_record(error: Exception) -> ReleaseFailed:
-    return ReleaseFailed(f"not a valid Helm release record: {error or type(error).__name__}")
-
-
 def now() -> str:
     """The present time as Go writes it."""
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
@@ -274,6 +216,81 @@ def _hook(stored: JSON, documents: list[JSON]) -> HelmHook:
         events=tuple(stored.get("events") or ()),
         weight=stored.get("weight", 0),
         delete_policies=tuple(stored.get("delete_policies") or ("before-hook-creation",)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRevision:
+    """The labels of one record. `version` is its resourceVersion."""
+
+    name: str
+    namespace: str
+    number: int
+    status: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    version: int = 0
+
+    @property
+    def head(self) -> Head:
+        """The head of its release, if this is the latest revision."""
+        digest, _, number = self.labels.get(DIGEST, "").rpartition(".v")
+        valid = number == str(self.number)
+        succession, _, predecessor = self.labels.get(PREDECESSOR, "").partition(".")
+        return Head(
+            name=self.name,
+            namespace=self.namespace,
+            revision=self.number,
+            status=self.status,
+            digest=digest if valid else "",
+            owned=DIGEST in self.labels or CHECKSUM in self.labels,
+            unmanaged=self.labels.get(UNMANAGED) == "true",
+            note=self.labels.get(NOTE, "") if valid else "",
+            addon=self.labels.get(ADDON, ""),
+            version=version_of(self.labels),
+            predecessor=predecessor,
+            succession=int(succession) if succession.isdecimal() else 0,
+            account=_account_of(self.labels),
+        )
+
+
+def release_labels(head: Head, checksum: str) -> dict[str, str]:
+    """The labels that `ReleaseRevision.head` reads, and those that addon-operator needs to take the release back."""
+    labels = {DIGEST: f"{head.digest}.v{head.revision}", UNMANAGED: "true" if head.unmanaged else "false"}
+    labels |= {ADDON: head.addon, VERSION: _as_label(head.version)} if head.addon else {CHECKSUM: checksum}
+    labels |= {PREDECESSOR: f"{head.succession}.{head.predecessor}"} if head.predecessor else {}
+    if account := head.account:
+        labels |= {ACCOUNT: account.name, ACCOUNT_NAMESPACE: account.namespace}
+    return labels | ({NOTE: head.note} if head.note else {})
+
+
+def _account_of(labels: Mapping[str, str]) -> ServiceAccount | None:
+    name, namespace = labels.get(ACCOUNT), labels.get(ACCOUNT_NAMESPACE)
+    return ServiceAccount(namespace, name) if name and namespace else None
+
+
+def _as_label(version: str) -> str:
+    """A version as the value of a label, which may have no `+`."""
+    return version.replace("_", "__").replace("+", "_")
+
+
+def version_of(labels: Mapping[str, str]) -> str:
+    """The package's version in the labels of a record, empty without one."""
+    return "_".join(part.replace("_", "+") for part in labels.get(VERSION, "").split("__"))
+
+
+def revision_of(metadata: JSON) -> ReleaseRevision | None:
+    """The revision of a record with this metadata; None if Helm would not find it as a record."""
+    labels = metadata.get("labels") or {}
+    number = labels.get("version", "")
+    if not labels.get("name") or not number.isdecimal():
+        return None
+    return ReleaseRevision(
+        name=labels["name"],
+        namespace=metadata["namespace"],
+        number=int(number),
+        status=labels.get("status", ""),
+        labels={key: value for key, value in labels.items() if key not in HELMS_OWN},
+        version=int(metadata.get("resourceVersion") or 0),
     )
 
 

@@ -35,15 +35,15 @@ from hookrunner.model.releases import Head
 from hookrunner.model.resources import Resource, Selection
 from hookrunner.process.pure_calls import CallLimits, CallLost, SizeBounds, call_by_size
 from hookrunner.releases.records.record import (
+    HOME,
     PENDING,
     QUICK_TO_PARSE,
     ReleaseRecord,
+    ReleaseRevision,
     RevisionStatus,
-    inflated,
-    packed_to_fit,
-    parsed,
+    revision_of,
 )
-from hookrunner.releases.records.record_labels import HOME, ReleaseRevision, revision_of
+from hookrunner.releases.records.record_encoding import inflated, packed_to_fit, parsed
 from kubetypes.json_values import JSON
 
 Driver = Literal["secret", "configmap"]

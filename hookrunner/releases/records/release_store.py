@@ -29,8 +29,13 @@ from hookrunner.model.events import ObjectSeen, Synced
 from hookrunner.model.releases import Head
 from hookrunner.model.resources import ObjectKey, Selection
 from hookrunner.model.status import some
-from hookrunner.releases.records.record import PreviousRevisions, ReleaseRecord, live_revisions
-from hookrunner.releases.records.record_labels import ReleaseRevision, revision_of
+from hookrunner.releases.records.record import (
+    PreviousRevisions,
+    ReleaseRecord,
+    ReleaseRevision,
+    live_revisions,
+    revision_of,
+)
 from hookrunner.releases.records.record_storage import RecordStorage, RevisionCache
 from kubetypes.light_dataclasses import dataclass
 

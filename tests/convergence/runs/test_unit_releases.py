@@ -17,7 +17,7 @@ from hookrunner.convergence.runs.unit_releases import DriftTracker, Leftovers, R
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
-from hookrunner.model.releases import Head, ObjectMarks, ReleaseOptions
+from hookrunner.model.releases import Head, ObjectDrift, ObjectMarks, ReleaseOptions
 from hookrunner.settings import Settings
 from hookrunner.settings.addons import AddonsSettings
 from hookrunner.settings.modules import ModulesSettings
@@ -130,6 +130,9 @@ class Watched:
 
     def forget(self, identity: Any) -> None:
         self.objects.pop(identity.name, None)
+
+    def known_findings(self, identity: Any) -> tuple[ObjectDrift, ...]:
+        return ()
 
 
 async def tracked(records: Records, steps: Callable[[DriftTracker], object]) -> tuple[DriftTracker, dict[str, JSON]]:

@@ -4,7 +4,8 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.releases.records import record_storage
-from hookrunner.releases.records.record import ReleaseRecord, packed, unpacked
+from hookrunner.releases.records.record import ReleaseRecord
+from hookrunner.releases.records.record_encoding import packed, unpacked
 from hookrunner.releases.records.record_storage import read_document, read_objects
 from kubetypes.bounds import RELEASE_RECORD
 from tests.tables import each

@@ -12,7 +12,8 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.releases import DesiredRelease, HelmHook, RenderedChart
-from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record, now, packed, unpacked
+from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record, now
+from hookrunner.releases.records.record_encoding import packed, unpacked
 from tests.tables import each
 
 MANIFEST = (

@@ -13,8 +13,7 @@ from hookrunner.errors import Denied, NotFound, ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.json_objects import JsonObjects
 from hookrunner.model.releases import DesiredRelease, RenderedChart
-from hookrunner.releases.records.record import ReleaseRecord, RevisionStatus, new_record
-from hookrunner.releases.records.record_labels import ReleaseRevision
+from hookrunner.releases.records.record import ReleaseRecord, ReleaseRevision, RevisionStatus, new_record
 from hookrunner.releases.records.record_storage import Driver, RecordStorage
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox

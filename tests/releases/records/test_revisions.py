@@ -4,7 +4,7 @@ from typing import Any
 
 from hookrunner.model.bindings import Change
 from hookrunner.model.releases import Head
-from hookrunner.releases.records.record_labels import (
+from hookrunner.releases.records.record import (
     CHECKSUM,
     DIGEST,
     NOTE,
