@@ -31,6 +31,7 @@ from hookrunner.errors import AccountDenied, ApiError, Denied, KubeError, Releas
 from hookrunner.kube import lacked_rights
 from hookrunner.kube.credentials import Connection
 from hookrunner.manifests import role_objects
+from hookrunner.model.addons import PROTECTION
 from hookrunner.model.resources import Resource
 from hookrunner.model.rights import Right
 from kubetypes.json_values import JSON
@@ -42,6 +43,7 @@ _NO_RIGHT = re.compile(r'User ".*" cannot [\w:-]+ (?:resource|path)')
 _IMPERSONATION = re.compile(r'User "[^"]*" cannot impersonate[\w:-]* resource')
 """The verb is `impersonate`, or `impersonate-on:serviceaccount:create` and the like from Kubernetes 1.36 on
 (https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/#constrained-impersonation)."""
+_PROTECTION = re.compile(rf"ValidatingAdmissionPolicy '{re.escape(PROTECTION)}[^']*' with binding")
 _ACCOUNT = re.compile(r'[Uu]ser "system:serviceaccount:([^":]+):([^"]+)"')
 
 
@@ -63,13 +65,20 @@ def is_forbidden(error: BaseException) -> bool:
 
 
 def lacks_rights(error: BaseException) -> bool:
-    """Was a request refused because a role lacks a rule: hookrunner's, or that of the account as which it acted?
+    """Was a request refused because a role lacks a rule: hookrunner's, or that of the account as which it acted? Or
+    because the policy that protects objects does not know that account yet, which takes API servers a second or two?
     Errors of releases know that of all that was tried."""
     if isinstance(error, ReleaseFailed):
         return error.lacks_rights
     if not (isinstance(error, Denied) and is_forbidden(error)):
         return False
-    return _NO_RIGHT.search(error.raw) is not None or lacked_rights.is_grant(error.raw)
+    is_about_rules = _NO_RIGHT.search(error.raw) is not None or lacked_rights.is_grant(error.raw)
+    return is_about_rules or is_protection(error.raw)
+
+
+def is_protection(message: str) -> bool:
+    """Is a refusal by the policy of instances with `spec.protect`?"""
+    return _PROTECTION.search(message) is not None
 
 
 def is_impersonation(message: str) -> bool:
@@ -97,10 +106,10 @@ def name_missing_rule(error: ApiError, body: JSON = None, user: str = "") -> Api
 
 def explain_rights(error: _Error, what: str, *rules: str) -> _Error | Denied:
     """The same error, saying what could not be done and which rules allow it; as it is if it is not about rights, or
-    about those that a role grants, or about the right to act as another account."""
+    about those that a role grants, about the right to act as another account, or about the policy of protection."""
     if not (isinstance(error, Denied) and lacks_rights(error)):
         return error
-    if lacked_rights.is_grant(error.raw) or is_impersonation(error.raw):
+    if any(is_other(error.raw) for is_other in (lacked_rights.is_grant, is_impersonation, is_protection)):
         return error
     return _with_rules(error, what, rules, error.raw if lacked_rights.lacking(error.raw) else str(error))
 

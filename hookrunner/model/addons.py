@@ -50,6 +50,9 @@ ORPHAN = "orphan"
 ADDON_LABEL = "hookrunner.io/addon"
 """On the objects of an instance and on its release records: the unit's name."""
 
+PROTECTION = "hookrunner-protect."
+"""With hookrunner's namespace behind it the policy that protects objects, and its binding."""
+
 DISCOVERY_LABEL = "discovery.addons.k8s.io/"
 """With an addon's name behind it the label of a part of this addon, with any value. One object may have several."""
 

@@ -63,3 +63,16 @@ def test_the_right_to_act_as_it_is_hookrunners(message: str) -> None:
         'no right to act as ServiceAccount shop/deployer: add {apiGroups: [""], resources: [serviceaccounts], '
         "resourceNames: [deployer], verbs: [impersonate]} in namespace shop to the role of hookrunner's ServiceAccount"
     )
+
+
+@each(("policy", "says_nothing"), [("hookrunner-protect.home", True), ("company-rules", False)])
+def test_a_policy_that_does_not_know_a_new_account_yet_says_nothing_about_a_version(
+    policy: str, says_nothing: bool
+) -> None:
+    """A failed upgrade would be rolled back for it, and stay so."""
+    text = f"ValidatingAdmissionPolicy '{policy}' with binding '{policy}' denied request: it belongs to DNS shop/x"
+    refused = api_error(403, "Forbidden", f'clusterroles.rbac.authorization.k8s.io "a" is forbidden: {text}')
+    error = name_missing_rule(refused, None, DEPLOYER.user)
+    assert lacks_rights(error) is says_nothing
+    assert text in str(explain_rights(error, "keep clusterroles of a release", "{rule}")), "as it is"
+    assert "{rule}" not in str(explain_rights(error, "keep clusterroles of a release", "{rule}"))

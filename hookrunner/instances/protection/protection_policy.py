@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from hookrunner.model.addons import ADDON_LABEL, Addon, Instance, reference_of
+from hookrunner.model.addons import ADDON_LABEL, PROTECTION, Addon, Instance, reference_of
 from hookrunner.model.releases import ServiceAccount
 from kubetypes.json_values import JSON
 
@@ -51,7 +51,7 @@ _EVERY_OBJECT = {
 
 def policy_name(namespace: str) -> str:
     """The name of policy and binding of a hookrunner in this namespace."""
-    return f"hookrunner-protect.{namespace}"
+    return f"{PROTECTION}{namespace}"
 
 
 def validation_of(addon: Addon, instance: Instance, account: ServiceAccount | None = None) -> JSON:
