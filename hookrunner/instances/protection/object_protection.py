@@ -153,6 +153,8 @@ class ObjectProtection:
         """Write what differs from the desired state; False if that has to be tried again after a while."""
         try:
             known = await self._find_rules() if self._rules is None else self._rules
+            if known is None:
+                return not self._obstacle
             rules = self._desired(known)
             if rules and not self._user:
                 await self._tools.kinds.resolve(POLICY.api_version, POLICY.kind)
@@ -167,9 +169,16 @@ class ObjectProtection:
             await self._set(self._binding, binding_spec(self._name) if rules else None)
         return True
 
-    async def _find_rules(self) -> Mapping[str, JSON]:
-        """The rules of the policy in the cluster; notes which of both objects exist. Raises KubeError."""
-        policy, binding = await self._read(self._policy), await self._read(self._binding)
+    async def _find_rules(self) -> Mapping[str, JSON] | None:
+        """The rules of the policy in the cluster; notes which of both objects exist. Raises KubeError. None without the
+        right to read it, which a server that has just started refuses for a while: some of the rules may have to stay.
+        That is an obstacle if an instance asks for protection."""
+        try:
+            policy, binding = await self._read(self._policy), await self._read(self._binding)
+        except Denied as error:
+            is_asked = bool(self._desired({}))
+            self._obstacle = ProtectionState("False", "NotWritten", f"{self._policy}: {error}") if is_asked else None
+            return None
         present = {self._policy: policy, self._binding: binding}
         self._found = frozenset(part for part, obj in present.items() if obj is not None)
         return validations((policy or {}).get("spec"))
@@ -191,12 +200,11 @@ class ObjectProtection:
             await part.reconcile()
 
     async def _read(self, part: RegisteredObject) -> JSON | None:
-        """The object in the cluster; None if there is none, or without the right to read it: then it is not ours.
-        Raises KubeError."""
+        """The object in the cluster; None if there is none. Raises KubeError."""
         try:
             with tolerated_refusals():
                 return await read_live(self._tools.client, part.registration.resource, self._name)
-        except (Denied, NotFound):
+        except NotFound:
             return None
 
     def _tell(self) -> None:

@@ -144,8 +144,31 @@ async def test_without_a_wish_nothing_is_written_or_needed(make_site: MakeSite) 
         async with process(api, make_site) as there:
             there.living.put("x", "dns", spec={})
             await there.living.runs()
-            asked = [request.method for request in api.requests if "validatingadmission" in request.path]
-            assert (asked, there.writes, there.client.lacked.refused) == (["GET"] * 4, 0, {}), "list and get of either"
+            assert ({*asked(api)}, there.writes, there.client.lacked.refused) == ({"GET"}, 0, {})
+
+
+async def test_without_a_wish_it_is_looked_once_for_what_is_left(make_site: MakeSite) -> None:
+    async with api_server() as api, process(api, make_site) as there:
+        there.living.put("x", "dns", spec={})
+        await there.living.runs()
+        assert asked(api) == ["GET", "GET"]
+
+
+def asked(api: ApiServer) -> list[str]:
+    return [request.method for request in api.requests if "validatingadmission" in request.path]
+
+
+async def test_rules_stay_though_the_server_refuses_the_first_look(make_site: MakeSite) -> None:
+    """As one does that has just started."""
+    async with api_server() as api:
+        async with process(api, make_site, X, OTHER) as first:
+            await until(is_quiet(first), WANTED)
+        refused = api.faults.add(Fault("answer", "GET /apis/admissionregistration", status=403))
+        async with process(api, make_site, X, unlisted=("NET",)) as again:
+            await until(lambda: again.state() == ("False", "NotWritten"), WANTED)
+            api.faults.remove(refused)
+            await until(is_quiet(again), WANTED)
+            assert (again.writes, protected(api)) == (0, [X, OTHER])
 
 
 async def test_server_that_fails_at_the_first_look_is_asked_again(make_site: MakeSite) -> None:
