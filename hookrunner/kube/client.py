@@ -234,14 +234,17 @@ class Client:
         return response
 
     def _note_right(self, call: ApiCall, message: str = "") -> None:
-        """Note whether there was a right. A watch has one of its own, and so has what is selected by its name. What a
-        user lacks as which the request acts is not ours; that we may not act as this user is."""
+        """Note whether there was a right. A watch has one of its own, and so have what is selected by its name and each
+        role that is created, since it is refused for what it grants. What a user lacks as which the request acts is not
+        ours; that we may not act as this user is."""
         if call.user and not refusals.is_impersonation(message):
             message = ""
         if message or self.lacked.refused:
             place = _NAMESPACE.search(call.path)
             verb = "watch" if "watch" in call.params else call.method
-            request = (verb, call.path, call.params.get("fieldSelector"), call.user)
+            is_new_role = call.method == "POST" and "/rbac.authorization.k8s.io/" in call.path
+            role = call.body["metadata"].get("name") if is_new_role else None
+            request = (verb, call.path, call.params.get("fieldSelector") or role, call.user)
             self.lacked.note(request, message, place[1] if place else "", call.body)
 
     def _check(self, call: ApiCall) -> None:

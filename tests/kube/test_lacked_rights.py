@@ -1,5 +1,8 @@
 """Which rights hookrunner's account lacks, as refusals show them. Level: sandbox."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import RawTestServer
@@ -147,24 +150,49 @@ def test_of_alternatives_that_a_caller_can_do_without_nothing_is_missing() -> No
     assert not lacked.refused
 
 
-async def test_a_client_notes_refusals_and_what_shows_that_a_right_is_there() -> None:
-    denied = {"kind": "Status", "reason": "Forbidden", "message": words("delete", place='in the namespace "a"')}
-    answers = iter([(403, denied), (200, {}), (404, {}), (404, {})])
+@asynccontextmanager
+async def answering(*answers: tuple[int, object]) -> AsyncIterator[Client]:
+    """A client whose requests have these answers, one after the other."""
+    coming = iter(answers)
 
     async def answer(http: web.BaseRequest) -> web.Response:
-        status, body = next(answers)
+        status, body = next(coming)
         return web.json_response(body, status=status)
 
     async with RawTestServer(answer) as server:
         credentials = Credentials(KubeSettings(), Connection(str(server.make_url("")).rstrip("/")))
         async with Client(credentials, Requests(Metrics(""))) as client:
-            with pytest.raises(Denied, match=r"verbs: \[delete\]"):
-                await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/configmaps/x"))
-            await client.send(ApiCall("DELETE", "/api/v1/namespaces/b/configmaps/x"))
-            assert credentials.lacked.refused, "that was in another namespace"
-            with pytest.raises(NotFound):
-                await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/configmaps/y"))
-            assert credentials.lacked.refused, "the role may name the other object"
-            with pytest.raises(NotFound):
-                await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/configmaps/x"))
-            assert not credentials.lacked.refused
+            yield client
+
+
+async def test_a_client_notes_refusals_and_what_shows_that_a_right_is_there() -> None:
+    denied = {"kind": "Status", "reason": "Forbidden", "message": words("delete", place='in the namespace "a"')}
+    async with answering((403, denied), (200, {}), (404, {}), (404, {})) as client:
+        with pytest.raises(Denied, match=r"verbs: \[delete\]"):
+            await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/configmaps/x"))
+        await client.send(ApiCall("DELETE", "/api/v1/namespaces/b/configmaps/x"))
+        assert client.lacked.refused, "that was in another namespace"
+        with pytest.raises(NotFound):
+            await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/configmaps/y"))
+        assert client.lacked.refused, "the role may name the other object"
+        with pytest.raises(NotFound):
+            await client.send(ApiCall("DELETE", "/api/v1/namespaces/a/configmaps/x"))
+        assert not client.lacked.refused
+
+
+async def test_a_role_that_may_be_created_shows_nothing_about_what_another_one_grants() -> None:
+    grant = 'grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["get"]}'
+    message = f'clusterroles "a" is forbidden: user "me" is attempting to {grant}'
+    denied = {"kind": "Status", "reason": "Forbidden", "message": message}
+    async with answering((403, denied), (201, {}), (201, {})) as client:
+        with pytest.raises(Denied):
+            await client.send(new_role("a"))
+        await client.send(new_role("b"))
+        assert client.lacked.refused
+        await client.send(new_role("a"))
+        assert not client.lacked.refused
+
+
+def new_role(name: str) -> ApiCall:
+    path = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    return ApiCall("POST", path, body={"metadata": {"name": name}})
