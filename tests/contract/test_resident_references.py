@@ -81,8 +81,8 @@ async def test_a_reference_answers_its_configuration_one_shot_and_as_it_stays(
     resident = Hook("h", executable, parse("h", printed.stdout))
     assert resident.config.settings.resident
     for hook in (Hook("h", executable, HookConfig("v1")), resident):
-        for contexts in ([STARTUP], [STARTUP, BINDING], [BINDING]):
-            result = await processes.run(hook, contexts, {0: HUGE})
+        for contexts, objects in (([STARTUP], []), ([STARTUP, BINDING], HUGE), ([BINDING], HUGE[:1])):
+            result = await processes.run(hook, contexts, {0: objects})
             assert result.answer.metrics == counted(len(contexts))
     ((_, state),) = processes.residents()
     assert (state.processes, state.restarts) == (1, {})
