@@ -42,11 +42,10 @@ def defaulted(crd: JSON) -> JSON:
 
 
 def problems(crd: JSON, old: JSON | None) -> list[Cause]:
-    """What is wrong with a defaulted definition; `old` is what it replaces, right in what it shares with it. Its
-    metadata is checked elsewhere."""
+    """What is wrong with a defaulted definition; `old` is what it replaces. Its metadata is checked elsewhere."""
     spec = crd["spec"]
     found = [] if old else list(_name(crd))
-    if old is None or spec != old["spec"]:  # most changes are to the status, and schemas are long
+    if not (old and _was_right(old) and spec == old["spec"]):  # most changes are to the status, and schemas are long
         found += _spec(spec)
     if old is not None:
         found += [*_unchanged(spec, old), *_trust(crd, old)]
@@ -56,6 +55,11 @@ def problems(crd: JSON, old: JSON | None) -> list[Cause]:
         why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         found.append(wrong("spec.preserveUnknownFields", True, why))
     return found
+
+
+def _was_right(old: JSON) -> bool:
+    """Has the definition been accepted? One that was put in unchecked (`contents.py`) has no conditions."""
+    return bool((old.get("status") or {}).get("conditions"))
 
 
 def warnings(crd: JSON) -> list[str]:
