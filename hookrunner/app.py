@@ -60,7 +60,7 @@ class CloudPart(Protocol):
 
 
 class DiscoveryPart(Protocol):
-    """`discovery.discovery_assembly.Discovery`, imported only with `--discovery`."""
+    """`discovery.discovery_assembly.AddonDiscovery`, imported only with `--discovery`."""
 
     def start(self, background: Background) -> None: ...
 
@@ -225,9 +225,9 @@ async def _assemble(
         lazy = LazyWebhooks(settings, built.declared, parts, stack)
         if not settings.discovery.on:
             return built, lazy, None
-        from hookrunner.discovery.discovery_assembly import Discovery
+        from hookrunner.discovery.discovery_assembly import AddonDiscovery
 
-        return built, lazy, _with_discovery(views, Discovery(settings, parts.kube))
+        return built, lazy, _with_discovery(views, AddonDiscovery(settings, parts.kube))
     # 0.1 s, which a start without modules need not pay.
     from hookrunner.convergence import assembly
     from hookrunner.convergence.decisions.module_configuration import configuration

@@ -268,7 +268,9 @@ async def test_the_page_names_each_file_of_a_values_way(world_of_modules: World)
         await world.set("hookrunner", {"hello": "k: two"})
         await world.until(lambda: world.has("hello", "k", "two"))
         await world.pass_time()
-    compare("One value's way through the files", trace, doors=81)  # 80, and a second look of drift that may fall into it
+    compare(
+        "One value's way through the files", trace, doors=81
+    )  # 80, and a second look of drift that may fall into it
 
 
 @pytest.mark.slow

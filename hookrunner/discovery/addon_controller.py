@@ -24,7 +24,7 @@ from kubetypes.light_dataclasses import dataclass
 _AT_ONCE = 4
 
 
-class Installed(Protocol):
+class InstalledVersions(Protocol):
     """`installed_components.InstalledComponents`, which a process without modules and addons does not load."""
 
     @property
@@ -41,7 +41,7 @@ class AddonController:
 
     objects: AddonObjects
     labelled: Sequence[LabelledKind]
-    installed: Installed | None
+    installed: InstalledVersions | None
     queue: AddonQueue
 
     async def work(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from hookrunner import log
 from hookrunner.background import Background
-from hookrunner.discovery.addon_controller import AddonController, Installed
+from hookrunner.discovery.addon_controller import AddonController, InstalledVersions
 from hookrunner.discovery.addon_kind import ADDONS, make_definition
 from hookrunner.discovery.addon_objects import AddonObjects
 from hookrunner.discovery.addon_queue import AddonQueue
@@ -37,11 +37,11 @@ class InstalledPart:
     queue: AddonQueue
     home: str
     kinds: KindResolver
-    components: Installed
+    components: InstalledVersions
     tasks: Mapping[str, Callable[[], Awaitable[None]]]
 
 
-class Discovery:
+class AddonDiscovery:
     """The parts, with those of what is `installed`, None without modules and addons."""
 
     def __init__(self, settings: Settings, kube: Kube, installed: InstalledPart | None = None) -> None:

@@ -5,13 +5,13 @@ from functools import partial
 
 from hookrunner.convergence.assembly import Convergence
 from hookrunner.discovery.addon_queue import AddonQueue
-from hookrunner.discovery.discovery_assembly import Discovery, InstalledPart
+from hookrunner.discovery.discovery_assembly import AddonDiscovery, InstalledPart
 from hookrunner.discovery.installed_components import InstalledComponents
 from hookrunner.engine.assembly import Kube
 from hookrunner.settings import Settings
 
 
-def discover_installed(settings: Settings, kube: Kube, convergence: Convergence) -> Discovery:
+def discover_installed(settings: Settings, kube: Kube, convergence: Convergence) -> AddonDiscovery:
     """The list with what is installed in it. Nothing runs before its `start`."""
     helm, queue = convergence.helm, AddonQueue()
     changes = convergence.states.unit_changes.subscribe()
@@ -21,7 +21,7 @@ def discover_installed(settings: Settings, kube: Kube, convergence: Convergence)
         "health of what is installed": partial(components.follow_facts, components.whole),
         "existence of what is installed": partial(components.follow_facts, components.metadata),
     }
-    return Discovery(settings, kube, InstalledPart(queue, helm.namespace, helm.releases.kinds, components, tasks))
+    return AddonDiscovery(settings, kube, InstalledPart(queue, helm.namespace, helm.releases.kinds, components, tasks))
 
 
 def _namespaces(convergence: Convergence) -> Iterable[str]:

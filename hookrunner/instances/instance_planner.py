@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from hookrunner.addons.addon_values import AddonValues
-from hookrunner.addons.gates.gates import Admission
+from hookrunner.addons.gates.gates import GateVerdict
 from hookrunner.addons.instance_build import BuildTools, InstanceBuild, PreparedBuild
 from hookrunner.addons.status_conditions import obstacle_of
 from hookrunner.convergence.plan import Fallback, Plan, WrittenObjects
@@ -57,7 +57,7 @@ class PlannerParts:
     fetcher: PackageFetcher
     remover: InstanceRemover
     mark: Callable[[Addon, Instance], Awaitable[None]]
-    admit: Callable[[Instance, Addon, Capabilities], Awaitable[Admission]]
+    admit: Callable[[Instance, Addon, Capabilities], Awaitable[GateVerdict]]
     open_source: Callable[[str, str], PackageSource]
     status_of: Callable[[str], JSON]
     health: WrittenObjects
@@ -66,7 +66,7 @@ class PlannerParts:
 class InstancePlanner:
     """The planner of one instance (`convergence.plan.Planner`). `packages` chooses its package, and is closed when the
     unit is removed. `tried` is the generation of the spec with which the last run began, `installed` the head of its
-    release then (`has_read_head`: it was looked at), `admission` what the gates said, `prepared` what the last plan is
+    release then (`has_read_head`: it was looked at), `verdict` what the gates said, `prepared` what the last plan is
     about; `given_up` is the revision that turned out not to work."""
 
     def __init__(self, addon: Addon, values: AddonValues, instance: Instance, parts: PlannerParts) -> None:
@@ -76,7 +76,7 @@ class InstancePlanner:
         self.installed: Head | None = None
         self.has_read_head = False
         self.tried = 0
-        self.admission = Admission()
+        self.verdict = GateVerdict()
         self.given_up = GivenUp()
         self.packages = PackageChoice(addon, parts.fetcher, parts.open_source, parts.metrics)
         self._is_blocked = False
@@ -99,8 +99,8 @@ class InstancePlanner:
         self.installed = await parts.releases.read_head(instance.unit, parts.home)
         self.has_read_head = True
         capabilities = await parts.capabilities.get()
-        self.admission = await parts.admit(instance, addon, capabilities)
-        _require_open(self.admission.obstacle)
+        self.verdict = await parts.admit(instance, addon, capabilities)
+        _require_open(self.verdict.obstacle)
         self.prepared = prepared = await self._prepare(instance, capabilities)
         return self._plan(prepared)
 
@@ -163,14 +163,14 @@ class InstancePlanner:
             recreate_jobs=True,
             kept_kinds=NEVER_PRUNED,
             kept_revision=self._last_healthy,
-            predecessor=self.admission.predecessor,
+            predecessor=self.verdict.predecessor,
             account=self.instance.account,
         )
 
     @property
     def _is_replaced(self) -> bool:
         """Does its object stay when what it has installed is removed?"""
-        obstacle = self.admission.obstacle
+        obstacle = self.verdict.obstacle
         return obstacle is not None and obstacle.removes and not self.instance.is_deleting
 
     @property

@@ -126,7 +126,7 @@ def facts_of(live: LiveUnit, status: JSON, now: float) -> InstanceFacts:
         unmatched_patches=release.unmatched,
         untested=prepared.untested if prepared else "",
         unknown_fields=release.unknown_fields,
-        leftovers=live.planner.admission.leftovers,
+        leftovers=live.planner.verdict.leftovers,
         hook_conditions=live.subject.reports.conditions,
     )
 

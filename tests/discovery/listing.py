@@ -9,7 +9,7 @@ import orjson
 
 from hookrunner.background import Background
 from hookrunner.discovery.addon_kind import ADDONS
-from hookrunner.discovery.discovery_assembly import Discovery
+from hookrunner.discovery.discovery_assembly import AddonDiscovery
 from hookrunner.engine.assembly import Kube
 from hookrunner.errors import NotFound
 from hookrunner.kube import discovery as kube_discovery
@@ -30,13 +30,13 @@ def client_of(url: str) -> Client:
 
 
 @asynccontextmanager
-async def listing(client: Client, *kinds: str, namespace: str = "ops") -> AsyncIterator[Discovery]:
+async def listing(client: Client, *kinds: str, namespace: str = "ops") -> AsyncIterator[AddonDiscovery]:
     """Until the end of the block a process lists addons, in this namespace."""
     served = kube_discovery.Discovery(client)
     kube = Kube(Watches(client, served, Metrics(""), 75.0), served, client, Connection("", namespace=namespace))
     async with asyncio.TaskGroup() as group:
         background = Background(group)
-        discovery = Discovery(Settings(discovery=DiscoverySettings(True, kinds)), kube)
+        discovery = AddonDiscovery(Settings(discovery=DiscoverySettings(True, kinds)), kube)
         discovery.start(background)
         try:
             yield discovery

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from hookrunner.addons.gates.gates import Admission
+from hookrunner.addons.gates.gates import GateVerdict
 from hookrunner.convergence.plan import Plan
 from hookrunner.errors import NotFound, RunBlocked, RunPostponed
 from hookrunner.instances.instance_informer import InstanceCache, InstanceCaches
@@ -86,7 +86,7 @@ class GatedPlanner(FakePlanner):
     has_read_head: bool = True
     given_up: Any = field(default_factory=GivenUp)
     installed: Head | None = None
-    admission: Admission = field(default_factory=Admission)
+    verdict: GateVerdict = field(default_factory=GateVerdict)
     heads: dict[str, Head] = field(default_factory=dict)
 
     def update(self, instance: Instance) -> None:
@@ -97,12 +97,12 @@ class GatedPlanner(FakePlanner):
         unit = self.instance.unit
         heads = await self.gates.read_releases()
         self.installed = heads.get(unit)
-        self.admission = await self.gates.admit(self.instance, self.addon, await self.served.get())
-        if obstacle := self.admission.obstacle:
+        self.verdict = await self.gates.admit(self.instance, self.addon, await self.served.get())
+        if obstacle := self.verdict.obstacle:
             error = RunPostponed if obstacle.progress == "reconciling" else RunBlocked
             raise error(obstacle.message, obstacle)
         self.specs.append(self.instance.own)
-        before, new = self.admission.predecessor, head_of(unit)
+        before, new = self.verdict.predecessor, head_of(unit)
         if before:
             new = replace(new, predecessor=before.name, succession=before.succession)
         self.installed = self.heads[unit] = self.installed or new

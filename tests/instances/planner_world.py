@@ -8,7 +8,7 @@ from typing import Any
 from hookrunner.addons.addon_values import AddonValues
 from hookrunner.addons.build_request import BuildTerms
 from hookrunner.addons.gates.gate_world import GateWorld
-from hookrunner.addons.gates.gates import Admission, admission_of
+from hookrunner.addons.gates.gates import GateVerdict, verdict_on
 from hookrunner.addons.instance_build import BuildTools
 from hookrunner.addons.object_builder import ObjectBuilder
 from hookrunner.charts.renderer import Renderer
@@ -135,8 +135,8 @@ class World:
         async def mark(_addon: Addon, _instance: Instance) -> None:
             self.marked += 1
 
-        async def admit(seen: Instance, addon: Addon, _served: Capabilities) -> Admission:
-            return admission_of(seen, addon, self.gates)
+        async def admit(seen: Instance, addon: Addon, _served: Capabilities) -> GateVerdict:
+            return verdict_on(seen, addon, self.gates)
 
         builder = ObjectBuilder(Renderer(), ProgramRunner(Children(Patience()), self.directory), own_environment())
         return PlannerParts(

@@ -1,7 +1,7 @@
 """Decides whether an instance may be built and applied, and what it waits for otherwise. Pure.
 
     obstacle = closed_gate(instance, addon, world)    # None: all gates are open
-    admission = admission_of(instance, addon, world)  # the same, with whose place it takes
+    verdict = verdict_on(instance, addon, world)  # the same, with whose place it takes
 
 The gates in their order: deletion, suspension, the allowed namespaces, one instance of an addon, one of an exclusive
 word, the spec itself, requirements. A closed gate leaves what is installed unchanged. Version and package follow in
@@ -21,7 +21,7 @@ from kubetypes.light_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class GateVerdict:
     """What gates say of an instance: the first closed one, None if all are open. `predecessor` is the release whose
     place it takes, `leftovers` what Nodes may have of the one whose place it has taken, "" for nothing."""
 
@@ -30,10 +30,10 @@ class Admission:
     leftovers: str = ""
 
 
-def admission_of(instance: Instance, addon: Addon, world: GateWorld) -> Admission:
+def verdict_on(instance: Instance, addon: Addon, world: GateWorld) -> GateVerdict:
     """What the gates say of an instance."""
     obstacle = closed_gate(instance, addon, world)
-    return Admission(obstacle, predecessor_of(instance, addon, world), leftovers_of(instance, world))
+    return GateVerdict(obstacle, predecessor_of(instance, addon, world), leftovers_of(instance, world))
 
 
 def closed_gate(instance: Instance, addon: Addon, world: GateWorld) -> AddonObstacle | None:

@@ -1,7 +1,7 @@
 """What the gates of an instance look at, gathered at one moment: other instances, modules, the cluster.
 
     gates = InstanceGates(caches, states, …)
-    admission = await gates.admit(instance, addon, capabilities)
+    verdict = await gates.admit(instance, addon, capabilities)
     gates.forget(unit)                                      # its unit has ended
 
 Only what an addon's gates look at is gathered, since each run begins with this. An object that is required counts as
@@ -18,7 +18,7 @@ from dataclasses import field, replace
 from datetime import UTC, datetime
 
 from hookrunner.addons.gates.gate_world import GateWorld, RequiredModule, rivals
-from hookrunner.addons.gates.gates import Admission, admission_of, cyclic_addons, looks_at
+from hookrunner.addons.gates.gates import GateVerdict, cyclic_addons, looks_at, verdict_on
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import KubeError, NotFound, UnknownKind
 from hookrunner.instances.instance_informer import InstanceCache
@@ -54,18 +54,18 @@ class InstanceGates:
     accounts: AccountRule = "allow"
     _passed: set[str] = field(default_factory=set)
 
-    async def admit(self, instance: Instance, addon: Addon, capabilities: Capabilities) -> Admission:
+    async def admit(self, instance: Instance, addon: Addon, capabilities: Capabilities) -> GateVerdict:
         """What the gates say of an instance whose run begins. Raises KubeError."""
         if addon.name not in self.caches:  # it has left the offer since the run was requested
             text = f"waiting for the addon {addon.name}, which has left"
-            return Admission(AddonObstacle(AddonPhase.PENDING, "Waiting", text))
+            return GateVerdict(AddonObstacle(AddonPhase.PENDING, "Waiting", text))
         world = await look_around(self, addon, capabilities)
         if account := instance.account:
             wanted = RequiredObject("v1", "ServiceAccount", account.namespace, account.name)
             world = replace(world, account_problem=await _problem_of(self, wanted))
-        admission = admission_of(instance, addon, replace(world, installed=self._passed.union(world.installed)))
-        (self._passed.discard if admission.obstacle else self._passed.add)(instance.unit)
-        return admission
+        verdict = verdict_on(instance, addon, replace(world, installed=self._passed.union(world.installed)))
+        (self._passed.discard if verdict.obstacle else self._passed.add)(instance.unit)
+        return verdict
 
     def forget(self, unit: str) -> None:
         """The unit has ended: nothing of it is under way."""
