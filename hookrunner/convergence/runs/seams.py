@@ -65,10 +65,6 @@ class ManifestReader(Protocol):
     async def read_manifest(self, head: Head) -> tuple[JSON, ...]: ...
 
 
-class RecordReader(HeadReader, ManifestReader, Protocol):
-    """Reads both."""
-
-
 class KnownReleases(HeadReader, Protocol):
     """Finds releases."""
 
