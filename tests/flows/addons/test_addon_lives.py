@@ -53,9 +53,9 @@ class Life:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def has_namespace(self) -> bool:
-        """Does the addon make its namespace itself?"""
-        return self.namespace != "kube-system"
+    def surveyed(self) -> str:
+        """The namespace, if the addon makes it itself."""
+        return self.namespace if self.namespace != "kube-system" else ""
 
 
 LIVES = [
@@ -207,8 +207,7 @@ async def limited(
     yield there
     assert '"rights"' not in there.world.operator.get("/readyz?output=json")[1], "no right is missing"
     needed = await asyncio.to_thread(find_rights, addons_dir=str(ADDONS), addons=life.addon)
-    surveyed = life.namespace if life.has_namespace else ""
-    check_rights(whole_cluster, account, needed.all, life.reasons, surveyed)
+    check_rights(whole_cluster, account, needed.all, life.reasons, life.surveyed)
 
 
 async def test_addon_lives(limited: ClusterWorld, life: Life) -> None:
@@ -241,11 +240,11 @@ async def test_addon_lives(limited: ClusterWorld, life: Life) -> None:
     await there.reaches(path, {**life.status, "version": before})
     assert await filled_data(there, life) == key
 
-    if life.has_namespace:
+    if life.surveyed:
         await there.kubectl("create", "configmap", "mine", "-n", life.namespace)
     await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=180s")
     assert (await there.marked(unit), await there.world.releases()) == ([], [])
-    if life.has_namespace:  # others use it
+    if life.surveyed:  # others use it
         await there.kubectl("get", "configmap", "mine", "-n", life.namespace)
         await there.until(lambda: is_kept(there, life.namespace), True, "the Event Kept")
     await there.install(life.addon, path, life.spec)

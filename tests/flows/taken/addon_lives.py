@@ -38,7 +38,7 @@ class AddonWorld:
 
     def __init__(self, cluster: OwnCluster, operator: Operator, account: LimitedAccount, facts: AddonFacts) -> None:
         self.cluster, self.operator, self.account, self.facts = cluster, operator, account, facts
-        self.thing, self.state = facts.addon, "stopped"
+        self.thing, self.state, self.surveyed = facts.addon, "stopped", facts.surveyed
         self._release = f"{facts.addon}.kube-system.default"
         self.objects = ReleaseObjects(cluster, self._release, MARKED)
         self.collection = f"{GROUP}/{facts.plural}"

@@ -58,7 +58,7 @@ class Life:
     """One thing in one program, not started yet. `where` is what names a missing right besides `/readyz` and the
     command: the Events, or without an object that one could be about the log. The first step starts the program. Of a
     life that `is_long` only the last step follows the one in which the rule was missing. `unneeded` are rules, by their
-    beginnings, without which this life lacks nothing."""
+    beginnings, without which this life lacks nothing; `surveyed` is the namespace that `check_rights` describes."""
 
     cluster: OwnCluster
     account: LimitedAccount
@@ -67,6 +67,7 @@ class Life:
     where: str = "events"
     is_long: bool = False
     unneeded: tuple[str, ...] = ()
+    surveyed: str = ""
 
     def names(self, before: Events) -> dict[str, list[Right]]:
         """What each place names; Events, since these."""
@@ -119,9 +120,11 @@ async def lose(life: Life, taken: Right, steps: Sequence[Step]) -> Outcome:
     coming = iter(steps)
     step = await _until_named(life, coming)
     requests = life.account.refused(since)
-    refused = tuple(sorted({str(request) for request in requests if _is_missing(request, taken)}))
+    refused = tuple(sorted({str(request) for request in requests if _is_missing(life, request, taken)}))
     strange = {
-        str(request) for request in requests if not (_is_missing(request, taken) or _is_other_way(request, taken))
+        str(request)
+        for request in requests
+        if not (_is_missing(life, request, taken) or _is_other_way(life, request, taken))
     }
     places = [place for place in (*PLACES, life.where) if _has_to_name(life, place, taken)] if refused else []
     named = [place for place in places if await _is_named(life, place, taken, before)]
@@ -137,16 +140,18 @@ async def lose(life: Life, taken: Right, steps: Sequence[Step]) -> Outcome:
     return Outcome(shown(taken), step.what if step else "", refused, tuple(named), tuple(sorted(others)), is_named)
 
 
-def _is_missing(request: AuditedRequest, taken: Right) -> bool:
+def _is_missing(life: Life, request: AuditedRequest, taken: Right) -> bool:
     """Was it refused for this rule? A role that was refused has one for each that it grants."""
-    if is_tried(request) and shown(taken) != str(request):
+    if is_tried(request, life.surveyed) and shown(taken) != str(request):
         return False
     return taken.covers(request.access) or (request.access.group == RBAC_GROUP and request.access.resource in ROLES)
 
 
-def _is_other_way(request: AuditedRequest, taken: Right) -> bool:
+def _is_other_way(life: Life, request: AuditedRequest, taken: Right) -> bool:
     """Is this what hookrunner tries although it does without, or another way to do the same?"""
-    return is_tried(request) or (request.access.group in taken.groups and request.access.resource in taken.resources)
+    return is_tried(request, life.surveyed) or (
+        request.access.group in taken.groups and request.access.resource in taken.resources
+    )
 
 
 def _has_to_name(life: Life, place: str, taken: Right) -> bool:

@@ -37,7 +37,7 @@ class ModuleWorld:
 
     def __init__(self, cluster: OwnCluster, operator: Operator, account: LimitedAccount, facts: ModuleFacts) -> None:
         self.cluster, self.operator, self.account, self.facts = cluster, operator, account, facts
-        self.thing, self.state = facts.directory.partition("-")[2], "stopped"
+        self.thing, self.state, self.surveyed = facts.directory.partition("-")[2], "stopped", ""
         self.objects = ReleaseObjects(cluster, self.thing, PLURALS, has_label=False)
         self._revision = 0
 

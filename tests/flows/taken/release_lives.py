@@ -31,10 +31,11 @@ TAMPERED = "k8s-app"
 
 class ReleasedThing(Protocol):
     """What has a release: `thing` is its name. `state` is whether the program is stopped, or the release absent or
-    installed, between two steps."""
+    installed, between two steps. `surveyed` is a namespace that the release creates, or empty."""
 
     thing: str
     state: str
+    surveyed: str
     cluster: OwnCluster
     account: LimitedAccount
     operator: Operator
@@ -56,7 +57,8 @@ class ReleasedThing(Protocol):
 def life_of(world: ReleasedThing) -> Life:
     """A new one."""
     unneeded = tuple(f"{words} hookrunner-hooks" for words in REGISTRATIONS)
-    return Life(world.cluster, world.account, world.operator, [*world.steps()], is_long=True, unneeded=unneeded)
+    place = (world.cluster, world.account, world.operator)
+    return Life(*place, [*world.steps()], is_long=True, unneeded=unneeded, surveyed=world.surveyed)
 
 
 class ReleaseObjects:
