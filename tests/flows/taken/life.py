@@ -36,6 +36,8 @@ REGISTRATIONS = tuple(
 )
 """The same of registrations of webhooks: they stay without any webhook, and are listed now and then, as with roles made
 for shell-operator."""
+POLICIES = tuple(f"list validatingadmissionpol{end}" for end in ("icies", "icybindings"))
+"""The same of the policy that protects objects, which a start looks for: only with `spec.protect` is it missed."""
 SOON = 10.0
 """Seconds in which a place names what was refused: Events are gathered for one."""
 

@@ -9,7 +9,7 @@ from hookrunner.model.rights import Right
 from tests.controlplane.cluster import Cluster, OwnCluster
 from tests.flows.limited_rights import NAMESPACE
 from tests.flows.operator import Operator
-from tests.flows.taken.life import REGISTRATIONS, Life, Step
+from tests.flows.taken.life import POLICIES, REGISTRATIONS, Life, Step
 from tests.flows.taken.taken_rule import LimitedAccount
 
 APIS = {
@@ -56,7 +56,7 @@ class ReleasedThing(Protocol):
 
 def life_of(world: ReleasedThing) -> Life:
     """A new one."""
-    unneeded = tuple(f"{words} hookrunner-hooks" for words in REGISTRATIONS)
+    unneeded = (*(f"{words} hookrunner-hooks" for words in REGISTRATIONS), *POLICIES)
     place = (world.cluster, world.account, world.operator)
     return Life(*place, [*world.steps()], is_long=True, unneeded=unneeded, surveyed=world.surveyed)
 
