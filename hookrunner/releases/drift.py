@@ -312,6 +312,7 @@ class Drift:
             self._recheck.add(tracked_id)
         elif not release.changes_matter or not changed_fields(release.sent(tracked_id, metadata), metadata):
             release.findings.pop(tracked_id, None)
+            release.seen.pop(tracked_id, None)  # the same change may come again
         elif release.seen.get(tracked_id) != state_of(metadata):
             self._recheck.add_after(tracked_id, self._backoff.delay(tracked_id, _now()))
 

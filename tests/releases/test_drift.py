@@ -187,6 +187,16 @@ async def test_changed_field_is_reported_once_until_it_changes_again(watched: Wa
     assert (await watched.after(20), watched.found) == ([], [])
 
 
+@pytest.mark.parametrize("mode", ["warn", "repair"])
+async def test_the_same_change_is_reported_again_after_it_was_undone(watched: Watched, mode: units.Drift) -> None:
+    await watched.world.apply(DEPLOYMENT)
+    watched.follow(DEPLOYMENT, mode=mode)
+    for seconds in (2, 5):
+        await watched.world.edit(DEPLOYMENT, {"metadata": {"labels": {"app": "mine"}}})
+        assert await watched.after(seconds) == ["default/Deployment/web /metadata/labels/app"]
+        await watched.world.apply(DEPLOYMENT, force="true")
+
+
 @pytest.mark.slow
 async def test_field_that_another_controller_keeps_setting_is_reported_ever_more_rarely(watched: Watched) -> None:
     await watched.world.apply(MAP)
