@@ -123,7 +123,6 @@ LONG = (
     "tests/test_chart_webhooks.py",
     "tests/instances/lives/test_awkward_deletions.py",
     "tests/cloud/scenarios/test_scenarios.py",
-    "tests/cloud/scenarios/by_default/test_deletions.py",
     "tests/test_chart_addons_rights.py",
     "tests/flows/addons/test_addon_adoption.py",
     "tests/security/test_hung_loop.py",

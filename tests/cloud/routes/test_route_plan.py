@@ -204,6 +204,7 @@ def test_node_without_networks_is_unrouted_only_if_a_route_leads_to_it() -> None
         (with_networks("node-1", V4_1, address="10.0.1.2"), False, False),
         (with_networks("node-1", V4_2, address="10.0.1.1"), False, True),
         (ONE, True, False),
+        (with_networks("node-1", V4_1, address="10.0.1.1", ready=False), True, False),
         (with_networks("node-1", V4_1, address="10.0.1.1", labels={"a": "b"}), True, False),
         (with_networks("node-1", V4_1, address="10.0.1.1", uid="another"), False, True),
     ],

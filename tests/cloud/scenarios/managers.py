@@ -61,14 +61,6 @@ def ours(world: World, *flags: str, provider: Path = SIMCLOUD) -> Iterator[launc
     assert code == 0, f"it ended with {code}; its log is {world.directory / 'ours.log'}"
 
 
-def release_held(world: World) -> str:
-    """What `hookrunner cloud release` prints when it asks the manager of `ours`."""
-    command = ["cloud", "release", f"--debug-unix-socket={world.directory / 'debug.socket'}"]
-    done = launcher.run(command, cwd=world.directory, env=clean_environment())
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def read_status(world: World) -> Document:
     """What `hookrunner cloud status --output=json` prints of that manager, empty until it can be asked. It is asked
     here, and again and again: a process of the command takes ten times the CPU."""

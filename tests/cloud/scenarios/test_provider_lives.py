@@ -1,6 +1,6 @@
-"""The same life with each shipped provider on a real API server, under exactly the rights of `hookrunner cloud rbac`:
-Nodes are initialised and adopted, get other addresses, vanish; load balancers come and go; another start takes over,
-and `cloud clean` leaves nothing. What all loops do, with simcloud: test_scenarios.py.
+"""The same life with each provider of real machines on a real API server, under exactly the rights of
+`hookrunner cloud rbac`: Nodes are initialised and adopted, get other addresses, vanish; load balancers come and go;
+another start takes over, and `cloud clean` leaves nothing. What all loops do, with simcloud: test_scenarios.py.
 
 Level: control plane."""
 
@@ -18,7 +18,7 @@ import pytest
 from hookrunner import settings
 from hookrunner.cloud.rights import rights_of
 from tests import launcher
-from tests.cloud.scenarios.documents import Document, machine, node
+from tests.cloud.scenarios.documents import node
 from tests.cloud.scenarios.managers import OLD_ENOUGH, QUICK, clean_environment, ours
 from tests.cloud.scenarios.scenes import service
 from tests.cloud.scenarios.world import Scene, World
@@ -55,18 +55,6 @@ class Life:
     balances: bool = True
     addresses: bool = True
     reasons: Mapping[str, str] = field(default_factory=dict)
-
-
-def simcloud(world: World, _: pytest.MonkeyPatch) -> Iterator[Callable[[Machines], None]]:
-    def put(machines: Machines) -> None:
-        instances = {name: machine(name) | {"addresses": [internal(ip)]} for name, ip in machines.items()}
-        world.change_cloud(lambda cloud: cloud.update(instances=instances))
-
-    yield put
-
-
-def internal(address: str) -> Document:
-    return {"type": "InternalIP", "address": address}
 
 
 def inventory(world: World, _: pytest.MonkeyPatch) -> Iterator[Callable[[Machines], None]]:
@@ -112,7 +100,6 @@ def rest_example(world: World, environ: pytest.MonkeyPatch) -> Iterator[Callable
 
 NO_ADDRESSES = {"patch nodes/status": "libvirt names no addresses, and Nodes keep those of their kubelets"}
 LIVES = [
-    Life("simcloud", simcloud),
     Life("inventory", inventory),
     Life(
         "libvirt",

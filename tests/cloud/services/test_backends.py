@@ -30,7 +30,6 @@ TAINTED: dict[str, Any] = {"taints": [LEAVES]}
 UNREADY: dict[str, Any] = {"ready": False}
 NO_ID: dict[str, Any] = {"provider_id": ""}
 NEW_ID: dict[str, Any] = {"provider_id": "sim://b"}
-DELETING = {"metadata": {"name": "a", "creationTimestamp": "2026-11-22T00:00:00Z", "deletionTimestamp": "x"}}
 
 
 @each(

@@ -14,9 +14,7 @@ from tests.cloud.services.service_samples import service
 pytestmark = pytest.mark.looptime
 
 DOWN = ProviderError(ErrorCode.UNAVAILABLE, "down")
-INVALID = ProviderError(ErrorCode.INVALID, "no such size")
 CREATED = ["EnsuringLoadBalancer", "EnsuredLoadBalancer"]
-STATUS = "services/web/status"
 
 
 async def test_no_nodes_is_a_warning_and_a_call(world: BalancerWorld) -> None:
