@@ -25,6 +25,13 @@ def run_all(hook: Hook, commands: Iterable[str]) -> list[str]:
     return [printed.strip("\n") for printed in run(hook, "; echo /end/; ".join(commands)).split("/end/")]
 
 
+PRINTED = {
+    "context::get | jq -c .list": '[{"name":"first"},{"name":"second"}]',
+    "context::get --required a.nil": "null",
+    "context::jq -c '.list | length'": "2",
+    "context::global::jq -r '.[0].binding'": "x",
+    "(IFS=,; context::get list.0.name)": "first",
+}
 GOT = (
     ("binding", "pods"),
     ('a."b.c".d', "1"),
@@ -42,15 +49,10 @@ GOT = (
 
 
 @pytest.mark.slow
-def test_get_prints_the_value_at_a_path(hook: Hook) -> None:
-    commands = (f"context::get {path!r}" if "'" not in path else f'context::get "{path}"' for path, _ in GOT)
-    printed = run_all(hook, commands)
-    assert dict(zip(GOT, printed, strict=True)) == {(path, value): value for path, value in GOT}
-
-
-@pytest.mark.slow
-def test_get_of_the_empty_path_is_the_whole_context(hook: Hook) -> None:
-    assert run(hook, "context::get | jq -c .list") == '[{"name":"first"},{"name":"second"}]'
+def test_the_values_at_paths_the_whole_context_and_results_of_jq_are_printed(hook: Hook) -> None:
+    commands = {f"context::get {path!r}" if "'" not in path else f'context::get "{path}"': text for path, text in GOT}
+    commands |= PRINTED
+    assert dict(zip(commands, run_all(hook, commands), strict=True)) == commands
 
 
 @pytest.mark.slow
@@ -58,11 +60,6 @@ def test_a_required_value_that_is_absent_is_an_error(hook: Hook) -> None:
     done = hook("__main__() { context::get --required a.b; }", [{"binding": "x", "a": {}}])
     assert done.returncode == 1
     assert "Error: Value a.b required, but doesn't exist\n" in done.stderr
-
-
-@pytest.mark.slow
-def test_a_required_value_may_be_null(hook: Hook) -> None:
-    assert run(hook, "context::get --required a.nil") == "null"
 
 
 QUESTIONS = {
@@ -91,43 +88,32 @@ def test_questions_are_answered_by_the_exit_status(hook: Hook) -> None:
 
 
 @pytest.mark.slow
-def test_jq_runs_over_the_current_context_or_over_all(hook: Hook) -> None:
-    assert run(hook, "context::jq -c '.list | length'") == "2"
-    assert run(hook, "context::global::jq -r '.[0].binding'") == "x"
-
-
-@pytest.mark.slow
-def test_another_ifs_changes_nothing(hook: Hook) -> None:
-    assert run(hook, "IFS=,; context::get list.0.name") == "first"
-
-
-@pytest.mark.slow
 def test_a_path_that_cannot_be_read_is_an_error(hook: Hook) -> None:
     done = hook("__main__() { context::get 'a.\"open'; }")
     assert done.returncode == 1
     assert "cannot be read at '\"open'" in done.stderr
 
 
+PARTS = [
+    ("", "", "", "null"),
+    ("a", "", "a", "null"),
+    ('a."b.c"', '["a"]', "b.c", '{"d":1}'),
+    ("a.with-dash", '["a"]', "with-dash", '"x y"'),
+    ("list.0.name", '["list"][0]', "name", '"first"'),
+    ("list.1", '["list"]', "1", '{"name":"second"}'),
+    ('["a"]["b.c"].d', '["a"]["b.c"]', "d", "1"),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("path", "dirname", "basename", "value"),
-    [
-        ("", "", "", "null"),
-        ("a", "", "a", "null"),
-        ('a."b.c"', '["a"]', "b.c", '{"d":1}'),
-        ("a.with-dash", '["a"]', "with-dash", '"x y"'),
-        ("list.0.name", '["list"][0]', "name", '"first"'),
-        ("list.1", '["list"]', "1", '{"name":"second"}'),
-        ('["a"]["b.c"].d', '["a"]["b.c"]', "d", "1"),
-    ],
-)
-def test_libraries_of_others_take_paths_apart(path: str, dirname: str, basename: str, value: str, hook: Hook) -> None:
-    part = f"'{path}'"
-    commands, expected = [f"context::_dirname {part}", f"context::_basename {part}"], [dirname, basename]
-    if "." in path:
-        commands.append(f'context::jq -c "$(context::_convert_user_path_to_jq_path {part})"')
-        expected.append(value)
-        way = f'"$(context::_convert_user_path_to_jq_path "$(context::_dirname {part})")"'
-        commands.append(f"context::jq -r {way}' | type'")
-        expected.append("array" if dirname == '["list"]' else "object")
-    assert [text.strip() for text in run_all(hook, commands)] == expected
+def test_libraries_of_others_take_paths_apart(hook: Hook) -> None:
+    expected: dict[str, str] = {}
+    for path, dirname, basename, value in PARTS:
+        part = f"'{path}'"
+        expected |= {f"context::_dirname {part}": dirname, f"context::_basename {part}": basename}
+        if "." in path:
+            expected[f'context::jq -c "$(context::_convert_user_path_to_jq_path {part})"'] = value
+            way = f'"$(context::_convert_user_path_to_jq_path "$(context::_dirname {part})")"'
+            expected[f"context::jq -r {way}' | type'"] = "array" if dirname == '["list"]' else "object"
+    printed = [text.strip() for text in run_all(hook, expected)]
+    assert dict(zip(expected, printed, strict=True)) == expected
