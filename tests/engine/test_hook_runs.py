@@ -1,11 +1,11 @@
 """Hook runs in an engine: real processes, a fake cluster.
 
-Not here: queues by themselves (test_queues.py), the real API server (tests/flows).
+Not here: queues by themselves (test_queues.py), the real API server (tests/flows), and what comes of failures, limits,
+operations and metrics, which are stories of every carrier (tests/contract/carriers/engine.json).
 
 Level: sandbox.
 """
 
-import json
 import re
 
 import pytest
@@ -21,18 +21,6 @@ from tests.fakes.cluster import settle
 from tests.fakes.objects import config_map
 
 CONFIGMAPS = {"name": "cms", "kind": "ConfigMap"}
-PATCH = '> "$KUBERNETES_PATCH_PATH"'
-
-
-async def test_synchronization_comes_before_events_and_each_comes_once(bench: Bench, jq: Jq, client: Client) -> None:
-    bench.hook("a.sh", {"kubernetes": [CONFIGMAPS]})
-    bench.cluster.put(config_map("old"))
-    await bench.start(jq, client)
-    await bench.wait_for_runs("a.sh", 1)
-    bench.cluster.put(config_map("new"))
-    (synchronization,), (event,) = await bench.wait_for_runs("a.sh", 2)
-    assert [item["object"]["metadata"]["name"] for item in synchronization["objects"]] == ["old"]
-    assert (event["watchEvent"], event["object"]["metadata"]["name"]) == ("Added", "new")
 
 
 async def test_a_skipped_synchronization_runs_nothing_and_opens_the_gate(bench: Bench, jq: Jq, client: Client) -> None:
@@ -70,19 +58,6 @@ async def test_a_failure_is_shown_with_its_reason_and_keeps_the_events_locked(
     assert bench.status.queues()[0].status.startswith("sleep after fail for 5s")
 
 
-async def test_an_allowed_failure_counts_as_done(bench: Bench, jq: Jq, client: Client) -> None:
-    bench.hook("a.sh", {"kubernetes": [{**CONFIGMAPS, "allowFailure": True}]}, "exit 1")
-    await bench.start(jq, client)
-    await bench.wait_for_runs("a.sh", 1)
-    await bench.idle()
-    bench.cluster.put(config_map("new"))
-    assert (await bench.wait_for_runs("a.sh", 2))[1][0]["type"] == "Event"
-    await bench.idle()
-    lines = bench.metrics.exposition().decode().splitlines()
-    assert 'hook_run_allowed_errors_total{binding="cms",hook="a.sh",queue="main"} 2' in lines
-    assert 'hook_run_errors_total{binding="cms",hook="a.sh",queue="main"} 0' in lines
-
-
 async def test_the_last_attempt_drops_the_task_and_says_so(bench: Bench, jq: Jq, client: Client) -> None:
     bench.hook("a.sh", {"onStartup": 1, "settings": {"maxAttempts": 1}}, "exit 1")
     await bench.start(jq, client)
@@ -92,27 +67,6 @@ async def test_the_last_attempt_drops_the_task_and_says_so(bench: Bench, jq: Jq,
     ready, message = bench.status.conditions()["tasks"]
     assert (ready, "1 dropped" in message, "a.sh" in message) == (True, True, True)
     assert [(need.kind, need.message) for need in bench.status.needs()] == [("tasks", message)]
-
-
-async def test_a_parked_failure_lets_other_hooks_run(bench: Bench, jq: Jq, client: Client) -> None:
-    bench.hook("a.sh", {"onStartup": 1, "settings": {"onFailure": "park"}}, "exit 1")
-    bench.hook("b.sh", {"onStartup": 2})
-    await bench.start(jq, client)
-    await bench.wait_for_runs("b.sh", 1)
-    await bench.idle()
-    assert "a.sh" in bench.shown()[0]
-
-
-async def test_a_rate_limit_lets_other_hooks_run(bench: Bench, jq: Jq, client: Client) -> None:
-    settings = {"executionMinInterval": "1h", "executionBurst": 1}
-    bench.hook("a.sh", {"onStartup": 1, "settings": settings, "kubernetes": [CONFIGMAPS]})
-    bench.hook("b.sh", {"kubernetes": [CONFIGMAPS]})
-    await bench.start(jq, client)
-    await bench.wait_for_runs("b.sh", 1)
-    await bench.idle()
-    assert len(bench.runs("a.sh")) == 1
-    (shown,) = bench.shown()
-    assert shown.startswith("HookRun:main:kubernetes:a.sh:cms:waiting for its rate limit until ")
 
 
 @pytest.mark.slow
@@ -176,49 +130,6 @@ async def test_a_groups_context_has_the_snapshots_of_the_moment(bench: Bench, jq
     ((context,),) = await bench.wait_for_runs("a.sh", 1)
     assert (context["type"], context["groupName"], set(context["snapshots"])) == ("Group", "g", {"cms", "s"})
     assert len(context["snapshots"]["cms"]) == 1
-
-
-async def test_operations_are_carried_out_and_a_retry_does_not_repeat_them(
-    bench: Bench, jq: Jq, client: Client
-) -> None:
-    good = {"operation": "Create", "object": config_map("made")}
-    bad = {
-        "operation": "MergePatch",
-        "kind": "ConfigMap",
-        "namespace": "default",
-        "name": "none",
-        "mergePatch": {"a": 1},
-    }
-    bench.hook("a.sh", {"onStartup": 1}, f"echo '{json.dumps(good)} {json.dumps(bad)}' {PATCH}")
-    await bench.start(jq, client)
-    await bench.wait_for_runs("a.sh", 1)
-    await bench.idle()
-    assert bench.api.get(config_map("made"))
-    assert "Filter object /ConfigMap/default/none" in bench.shown()[0]
-    (task,) = bench.queues.by_name["main"]
-    task.due = 0.0
-    bench.queues.wake()
-    await bench.wait_for_runs("a.sh", 2)
-    await bench.idle()
-    assert len(bench.api.asked("POST")) == 1
-
-
-async def test_an_unreadable_patch_file_applies_nothing(bench: Bench, jq: Jq, client: Client) -> None:
-    good = {"operation": "Create", "object": config_map("made")}
-    bench.hook("a.sh", {"onStartup": 1}, f"echo '{json.dumps(good)} {{\"operation\": ' {PATCH}")
-    await bench.start(jq, client)
-    await bench.wait_for_runs("a.sh", 1)
-    await bench.idle()
-    assert bench.api.asked("POST") == []
-    assert "failures 1" in bench.shown()[0]
-
-
-async def test_metrics_of_a_hook_are_exported(bench: Bench, jq: Jq, client: Client) -> None:
-    bench.hook("a.sh", {"onStartup": 1}, """echo '{"name": "m", "add": 1.5}' > "$METRICS_PATH" """)
-    await bench.start(jq, client)
-    await bench.wait_for_runs("a.sh", 1)
-    await bench.idle()
-    assert b'm{hook="a.sh"} 1.5' in bench.hook_metrics.exposition()
 
 
 async def test_a_removed_hook_hears_of_nothing_any_more(bench: Bench, jq: Jq, client: Client) -> None:

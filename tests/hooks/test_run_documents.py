@@ -172,10 +172,17 @@ def test_a_failure_has_its_message_and_the_operations_that_survive_it(
     assert [operation.verb for operation in failed.value.operations] == verbs
 
 
-def test_a_review_that_may_change_nothing_asks_for_nothing() -> None:
-    careful = replace(HOOK, config=HookConfig("v1", settings=HookSettings(on_review_patches="refuse")))
-    with pytest.raises(BadOutput, match="asked for 1 changes in a review"):
-        to_answer({"operations": FULL["operations"]}, run(REVIEW, hook=careful))
+CAREFUL = replace(HOOK, module="m", config=HookConfig("v1", settings=HookSettings(on_review_patches="refuse")))
+
+
+@each("key", ["operations", "configValuesPatch", "valuesPatch"])
+@each("type", [ContextType.VALIDATING, ContextType.MUTATING, ContextType.CONVERSION])
+def test_a_review_that_may_change_nothing_is_refused_with_its_changes(key: str, type: ContextType) -> None:
+    document, review = {key: FULL[key]}, replace(REVIEW, type=type)
+    with pytest.raises(BadOutput, match=r"asked for 1 changes in a review, which its settings\.onRev"):
+        to_answer(document, run(review, hook=CAREFUL, values=VALUES))
+    elsewhere = to_answer(document, run(hook=CAREFUL, values=VALUES))
+    assert to_answer(document, run(review, hook=replace(HOOK, module="m"), values=VALUES)) == elsewhere != Answer()
     with pytest.raises(ExitedBadly) as failed:
-        to_answer({"outcome": "failed", "operations": [DESPITE]}, run(REVIEW, hook=careful))
+        to_answer({"outcome": "failed", "operations": [DESPITE]}, run(review, hook=CAREFUL, values=VALUES))
     assert failed.value.operations == ()

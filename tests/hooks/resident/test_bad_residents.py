@@ -120,18 +120,6 @@ while (message := receive()) is not None:
     assert residents.state(hook).restarts == {}
 
 
-async def test_a_hook_that_ignores_a_cancel_is_ended(residents: Residents) -> None:
-    residents.timeout = 0.3
-    hook = residents.hook(
-        GOOD_AFTERWARDS
-        + "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nhello(capabilities=['cancel'])\nrequests.read()\n"
-    )
-    with pytest.raises(HookFailed, match="timed out after"):
-        await residents.run(hook)
-    await residents.run(hook)
-    assert residents.state(hook).restarts == {"failed": 1}
-
-
 async def test_runs_beside_one_that_ignores_its_cancel_fail_with_its_process_and_are_good_when_repeated(
     residents: Residents,
 ) -> None:
