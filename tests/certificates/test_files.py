@@ -64,13 +64,6 @@ async def test_unchanged_files_are_reported_once(tmp_path: Path, reader: Reader)
     assert await reader.quiet(1000)
 
 
-async def test_new_files_are_yielded_within_two_reads(tmp_path: Path, reader: Reader) -> None:
-    write(tmp_path, OLD)
-    await reader.next()
-    write(tmp_path, NEW)
-    assert await reader.next(2.5 * INTERVAL) == NEW
-
-
 async def test_new_contents_with_the_old_times_are_seen(tmp_path: Path, reader: Reader) -> None:
     write(tmp_path, OLD)
     before = [os.stat(tmp_path / key).st_mtime_ns for key in KEYS]

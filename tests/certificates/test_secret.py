@@ -29,9 +29,12 @@ async def reader(watches: Watches) -> AsyncIterator[Reader]:
         yield reader
 
 
-async def test_existing_secret_is_read(api: ApiServer, reader: Reader) -> None:
+@pytest.fixture
+async def known(api: ApiServer, reader: Reader) -> Reader:
+    """A reader that has read the Secret."""
     write(api, data(OLD))
     assert await reader.next() == OLD
+    return reader
 
 
 async def test_missing_secret_is_awaited(api: ApiServer, reader: Reader, capfd: pytest.CaptureFixture[str]) -> None:
@@ -42,18 +45,11 @@ async def test_missing_secret_is_awaited(api: ApiServer, reader: Reader, capfd: 
     assert await reader.next() == OLD
 
 
-async def test_new_certificate_in_the_secret_is_yielded(api: ApiServer, reader: Reader) -> None:
-    write(api, data(OLD))
-    await reader.next()
-    write(api, data(NEW))
-    assert await reader.next() == NEW
-
-
-async def test_other_changes_of_the_secret_are_ignored(api: ApiServer, reader: Reader) -> None:
-    write(api, data(OLD))
-    await reader.next()
+async def test_other_changes_are_ignored_and_a_new_certificate_is_yielded(api: ApiServer, known: Reader) -> None:
     write(api, data(OLD, other=b"x"))
-    assert await reader.quiet(100)
+    assert await known.quiet(100)
+    write(api, data(NEW))
+    assert await known.next() == NEW
 
 
 @pytest.mark.parametrize("empty", [{"ca_crt": b""}, {"ca_crt": b"\n"}], ids=["empty", "blank"])
@@ -85,35 +81,25 @@ BROKEN: list[tuple[dict[str, bytes], str]] = [
 
 @pytest.mark.parametrize(("broken", "problem"), BROKEN)
 async def test_broken_secret_is_reported_once_and_the_last_good_one_stays(
-    api: ApiServer, reader: Reader, broken: dict[str, bytes], problem: str, capfd: pytest.CaptureFixture[str]
+    api: ApiServer, known: Reader, broken: dict[str, bytes], problem: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    write(api, data(OLD))
-    await reader.next()
     write(api, data(OLD, **broken))
-    assert await reader.quiet(100)
+    assert await known.quiet(100)
     assert capfd.readouterr().err.count(problem) == 1
     write(api, data(NEW))
-    assert await reader.next() == NEW
+    assert await known.next() == NEW
 
 
-async def test_deleted_secret_keeps_its_last_material(api: ApiServer, reader: Reader) -> None:
-    write(api, data(OLD))
-    await reader.next()
-    api.delete(secret("default", {}))
-    assert await reader.quiet(100)
-    write(api, data(NEW))
-    assert await reader.next() == NEW
-
-
-async def test_secret_deleted_while_disconnected_keeps_its_last_material(api: ApiServer, reader: Reader) -> None:
-    write(api, data(OLD))
-    await reader.next()
-    api.faults.cut()
-    api.delete(secret("default", {}))
-    api.compact()
-    assert await reader.quiet(10)
-    write(api, data(NEW))
-    assert await reader.next() == NEW
+async def test_deleted_secret_keeps_its_last_material(api: ApiServer, known: Reader) -> None:
+    """Also one that is deleted while we are disconnected."""
+    for is_cut, material in ((False, NEW), (True, OLD)):
+        if is_cut:
+            api.faults.cut()
+        api.delete(secret("default", {}))
+        api.compact()
+        assert await known.quiet(100)
+        write(api, data(material))
+        assert await known.next() == material
 
 
 async def test_missing_rights_are_reported_with_advice(

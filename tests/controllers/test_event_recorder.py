@@ -14,6 +14,8 @@ from tests.controllers.event_server import EventServer
 from tests.fakes.clocks import awkward, run_watched
 from tests.fakes.cluster import running
 
+pytestmark = pytest.mark.looptime
+
 NODE = ObjectReference("v1", "Node", "", "worker-1", "u-1")
 SERVICE = ObjectReference("v1", "Service", "shop", "web", "u-2")
 SYNCED = ObjectEvent("Synced", "Node synced successfully", is_warning=False)
@@ -35,7 +37,6 @@ async def services(recorder: EventRecorder) -> EventSource:
     return recorder.source("service-controller")
 
 
-@pytest.mark.looptime
 async def test_event_is_written_at_once_and_names_object_and_source(
     server: EventServer, recorder: EventRecorder
 ) -> None:
@@ -61,7 +62,6 @@ async def test_event_is_written_at_once_and_names_object_and_source(
     }
 
 
-@pytest.mark.looptime
 async def test_event_of_an_object_with_a_namespace_is_in_it(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
@@ -73,7 +73,6 @@ async def test_event_of_an_object_with_a_namespace_is_in_it(
     assert call.body["involvedObject"]["namespace"] == "shop"
 
 
-@pytest.mark.looptime
 async def test_repetitions_are_counted_once_a_minute(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
@@ -86,7 +85,6 @@ async def test_repetitions_are_counted_once_a_minute(
     assert second.path.endswith(first.body["metadata"]["name"])
 
 
-@pytest.mark.looptime
 async def test_what_happens_between_the_same_events_does_not_end_their_count(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
@@ -98,7 +96,6 @@ async def test_what_happens_between_the_same_events_does_not_end_their_count(
     assert server.methods == ["POST", "POST", "PATCH", "PATCH", "PATCH", "PATCH"]
 
 
-@pytest.mark.looptime
 async def test_each_object_source_reason_and_message_is_an_event_of_its_own(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
@@ -116,7 +113,6 @@ async def test_each_object_source_reason_and_message_is_an_event_of_its_own(
     assert server.bodies[-1]["message"] == "something else"
 
 
-@pytest.mark.looptime
 async def test_deleted_event_is_written_again(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
@@ -129,7 +125,6 @@ async def test_deleted_event_is_written_again(
     assert server.methods == ["POST", "PATCH", "POST"]
 
 
-@pytest.mark.looptime
 async def test_repetition_after_more_than_an_hour_is_a_new_event(
     server: EventServer, recorder: EventRecorder, services: EventSource
 ) -> None:
@@ -142,7 +137,6 @@ async def test_repetition_after_more_than_an_hour_is_a_new_event(
     assert [call.method for call in server.calls if "shop" in call.path] == ["POST", "POST"]
 
 
-@pytest.mark.looptime
 async def test_messages_are_one_line_of_bounded_length(server: EventServer) -> None:
     recorder = EventRecorder(server.client, EventPace(gathered=1.0))
     async with running(recorder.write()):
@@ -154,7 +148,6 @@ async def test_messages_are_one_line_of_bounded_length(server: EventServer) -> N
     assert (len(body["message"]), body["message"][-1]) == (1024, "…")
 
 
-@pytest.mark.looptime
 async def test_message_is_one_line_that_no_terminal_obeys_without_what_is_masked(server: EventServer) -> None:
     recorder = EventRecorder(server.client, mask=lambda text: text.replace("hunter22", "***"))
     async with running(recorder.write()):
@@ -165,7 +158,6 @@ async def test_message_is_one_line_that_no_terminal_obeys_without_what_is_masked
     assert (len(message), "hunt" in message) == (1024, False)
 
 
-@pytest.mark.looptime
 async def test_what_is_recorded_during_a_slow_write_is_written_after_it() -> None:
     server = EventServer(seconds=5.0)
     recorder = EventRecorder(server.client)
@@ -178,7 +170,6 @@ async def test_what_is_recorded_during_a_slow_write_is_written_after_it() -> Non
     assert [body["message"] for body in server.bodies] == [FAILED.message, SYNCED.message, "something else"]
 
 
-@pytest.mark.looptime
 async def test_rest_is_written_at_the_end_within_a_limit() -> None:
     server = EventServer(seconds=1.0)
     recorder = EventRecorder(server.client, EventPace(gathered=60.0))
@@ -188,7 +179,6 @@ async def test_rest_is_written_at_the_end_within_a_limit() -> None:
     assert len(server.bodies) == 3
 
 
-@pytest.mark.looptime
 async def test_missing_rights_are_logged_once_and_fail_nothing(
     server: EventServer, recorder: EventRecorder, services: EventSource, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,7 +195,6 @@ async def test_missing_rights_are_logged_once_and_fail_nothing(
     assert capfd.readouterr().err.count("an Event cannot be written") == 1
 
 
-@pytest.mark.looptime
 async def test_name_of_an_event_fits_also_for_the_longest_name(server: EventServer, recorder: EventRecorder) -> None:
     async with running(recorder.write()):
         recorder.record(replace(NODE, name="n" * 253), "x", SYNCED)
@@ -234,7 +223,6 @@ def test_an_event_is_written_where_the_timer_is_early() -> None:
     run_watched(twice(), awkward(1.0))
 
 
-@pytest.mark.looptime
 async def test_state_replaces_what_is_not_written_yet(server: EventServer) -> None:
     recorder = EventRecorder(server.client, EventPace(gathered=1.0))
     source = recorder.source("hookrunner")

@@ -15,6 +15,8 @@ from hookrunner.kube.client import Client
 from tests.fakes.cluster import running
 from tests.tables import each
 
+pytestmark = pytest.mark.looptime
+
 POD = OwnPod("ops", "hookrunner-7d9-x")
 
 
@@ -56,7 +58,6 @@ def errors(tmp_path: Path) -> Iterator[Path]:
     log.configure("text", "info", sys.__stderr__ or sys.stderr)
 
 
-@pytest.mark.looptime
 async def test_a_scaled_deployment_is_reported_once_and_until_it_is_scaled_down(errors: Path) -> None:
     workloads = Workloads(replicas=2)
     check = workloads.check()
@@ -72,7 +73,6 @@ async def test_a_scaled_deployment_is_reported_once_and_until_it_is_scaled_down(
         assert check.conditions() == {}
 
 
-@pytest.mark.looptime
 async def test_what_a_setting_asks_for_is_reported_again_after_scaling_down() -> None:
     workloads = Workloads(replicas=2)
     check = workloads.check(asked=True)
@@ -84,7 +84,6 @@ async def test_what_a_setting_asks_for_is_reported_again_after_scaling_down() ->
         assert check.conditions()["replicas"][1].startswith("ADDON_OPERATOR_HA asks for several replicas")
 
 
-@pytest.mark.looptime
 async def test_one_replica_is_no_problem_also_while_it_is_replaced() -> None:
     workloads = Workloads()
     workloads.deployment["status"] = {"replicas": 2}
@@ -94,7 +93,6 @@ async def test_one_replica_is_no_problem_also_while_it_is_replaced() -> None:
         assert check.conditions() == {}
 
 
-@pytest.mark.looptime
 async def test_an_outage_is_waited_for_and_a_missing_right_ends_it() -> None:
     workloads = Workloads(replicas=3)
     check, workloads.error = workloads.check(), Unreachable("no answer")

@@ -15,6 +15,8 @@ from hookrunner.model.resources import ObjectReference
 from tests.controllers.event_server import EventServer
 from tests.fakes.cluster import running
 
+pytestmark = pytest.mark.looptime
+
 FAILED = Notice("a", "ModuleFailed", "a: no such kind")
 
 
@@ -29,7 +31,6 @@ async def posting(server: EventServer, notices: Notices, lacked: LackedRights | 
         yield
 
 
-@pytest.mark.looptime
 async def test_an_event_is_shown_by_kubectl_under_the_configmap() -> None:
     server, notices = EventServer(), Notices()
     async with posting(server, notices):
@@ -37,30 +38,14 @@ async def test_an_event_is_shown_by_kubectl_under_the_configmap() -> None:
         await asyncio.sleep(2)
     (call,) = server.calls
     assert (call.method, call.path) == ("POST", "/api/v1/namespaces/ops/events")
-    assert call.body["metadata"].pop("name").startswith("hookrunner.")
-    assert call.body.pop("firstTimestamp") == call.body.pop("lastTimestamp")
-    assert call.body == {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"namespace": "ops"},
-        "involvedObject": {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "namespace": "ops",
-            "name": "hookrunner",
-            "uid": "u-1",
-        },
-        "type": "Warning",
-        "reason": "ModuleFailed",
-        "message": "a: no such kind",
-        "count": 1,
-        "source": {"component": "hookrunner"},
-        "reportingComponent": "hookrunner",
-        "reportingInstance": "",
-    }
+    assert call.body["metadata"]["name"].startswith("hookrunner.")
+    assert call.body["involvedObject"] == {
+        "apiVersion": "v1", "kind": "ConfigMap", "namespace": "ops", "name": "hookrunner", "uid": "u-1"
+    }  # fmt: skip
+    written = [call.body[key] for key in ("type", "reason", "message", "source")]
+    assert written == ["Warning", "ModuleFailed", "a: no such kind", {"component": "hookrunner"}]
 
 
-@pytest.mark.looptime
 async def test_a_hundred_deleted_objects_are_one_event_of_bounded_length() -> None:
     server, notices = EventServer(), Notices()
     async with posting(server, notices):
@@ -72,7 +57,6 @@ async def test_a_hundred_deleted_objects_are_one_event_of_bounded_length() -> No
     assert (len(body["message"]), body["message"][-1]) == (1024, "…")
 
 
-@pytest.mark.looptime
 async def test_a_right_that_is_missing_is_an_event_whatever_it_was_needed_for() -> None:
     server, lacked = EventServer(), LackedRights()
     async with posting(server, Notices(), lacked):
@@ -90,7 +74,6 @@ async def test_a_right_that_is_missing_is_an_event_whatever_it_was_needed_for() 
     assert (body["reason"], body["type"]) == ("RightsMissing", "Warning")
 
 
-@pytest.mark.looptime
 async def test_each_reason_subject_and_message_is_an_event_of_its_own() -> None:
     server, notices = EventServer(), Notices()
     async with posting(server, notices):
@@ -122,7 +105,6 @@ async def test_publishing_never_waits_and_unread_notices_are_bounded() -> None:
 DNS = ObjectReference("addons.x-k8s.io/v1alpha1", "CoreDNS", "kube-system", "default", "u-2")
 
 
-@pytest.mark.looptime
 async def test_events_of_an_instance_are_about_its_object_in_its_namespace() -> None:
     server, notices = EventServer(), Notices()
     notices.begin("coredns.kube-system.default", DNS)
@@ -140,7 +122,6 @@ async def test_events_of_an_instance_are_about_its_object_in_its_namespace() -> 
     }  # fmt: skip
 
 
-@pytest.mark.looptime
 async def test_events_of_a_cluster_scoped_instance_are_in_the_default_namespace() -> None:
     server, notices = EventServer(), Notices()
     notices.begin("dns.x", replace(DNS, namespace=""))
@@ -151,7 +132,6 @@ async def test_events_of_a_cluster_scoped_instance_are_in_the_default_namespace(
     assert (call.path, "namespace" in call.body["involvedObject"]) == ("/api/v1/namespaces/default/events", False)
 
 
-@pytest.mark.looptime
 async def test_instance_that_is_created_again_gets_events_of_its_own() -> None:
     server, notices = EventServer(), Notices()
     async with posting(server, notices):
@@ -162,7 +142,6 @@ async def test_instance_that_is_created_again_gets_events_of_its_own() -> None:
     assert [body["involvedObject"]["uid"] for body in server.bodies] == ["u-2", "u-3"]
 
 
-@pytest.mark.looptime
 async def test_last_events_of_a_subject_are_written_before_it_is_forgotten() -> None:
     server, notices = EventServer(), Notices()
     async with posting(server, notices):
@@ -175,7 +154,6 @@ async def test_last_events_of_a_subject_are_written_before_it_is_forgotten() -> 
         assert (notices.ended, notices.about("dns-0")) == ((), None)
 
 
-@pytest.mark.looptime
 async def test_subject_that_ends_in_silence_is_forgotten() -> None:
     server, notices = EventServer(), Notices()
     notices.begin("dns", DNS)
@@ -185,7 +163,6 @@ async def test_subject_that_ends_in_silence_is_forgotten() -> None:
     assert (notices.ended, notices.about("dns"), server.calls) == ((), None, [])
 
 
-@pytest.mark.looptime
 async def test_subject_that_ends_while_another_event_is_written_keeps_its_object() -> None:
     server, notices = EventServer(seconds=1.0), Notices()
     notices.begin("dns", DNS)

@@ -196,24 +196,26 @@ async def test_deletion_that_fails_is_repeated_and_runs_no_hook_twice(make_site:
     assert site.seen() == [f"{DNS} beforeDeleteHelm", f"{DNS} uninstall", f"{DNS} uninstall"]
 
 
-async def test_deletion_during_a_run_follows_it(make_site: MakeSite) -> None:
-    site = make_site()
+async def running(site: Site) -> UnitState:
+    """A unit whose release is under way."""
     site.work.takes = {f"{DNS} release": 20.0}
     await site.start()
     state = site.units.add(new())
     site.units.start(state, "test")
     await site.reaches(f"{DNS} release")
+    return state
+
+
+async def test_deletion_during_a_run_follows_it(make_site: MakeSite) -> None:
+    site = make_site()
+    state = await running(site)
     await site.units.delete(state, "deleted")
     assert site.seen() == [f"{DNS} beforeHelm", f"{DNS} release", f"{DNS} uninstall"]
 
 
 async def test_removal_waits_for_the_attempt_under_way_and_leaves_what_is_installed(make_site: MakeSite) -> None:
     site = make_site()
-    site.work.takes = {f"{DNS} release": 20.0}
-    await site.start()
-    state = site.units.add(new())
-    site.units.start(state, "test")
-    await site.reaches(f"{DNS} release")
+    state = await running(site)
     await site.units.remove(state)
     assert (site.releases.installed, site.states.get(DNS)) == ({DNS}, None)
     assert f"{DNS} uninstall" not in site.seen()

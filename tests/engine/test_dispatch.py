@@ -112,21 +112,15 @@ def test_a_tick_is_for_every_binding_with_its_crontab_and_zone() -> None:
     assert [(run.hook, run.binding) for run in runs] == [("a", "every-min"), ("b", "every-min"), ("b", "every-min")]
 
 
-def test_a_tick_of_a_grouped_schedule_becomes_a_group_context() -> None:
+def test_ticks_and_synchronizations_of_a_group_become_group_contexts() -> None:
     schedule = Schedule("every-min", "* * * * *", group="g", snapshots=("pods",))
-    grouped = hook("h", kubernetes=(PODS,), schedules=(schedule,))
-    (run,) = dispatch.for_tick([grouped], Ticked("* * * * *", 0.0))
-    (context,) = run.contexts
-    assert (run.group, context.type, context.group) == ("g", ContextType.GROUP, "g")
-    assert context.includes == (Include("pods", 0),)
-
-
-def test_a_grouped_synchronization_becomes_a_group_context() -> None:
     binding = Kubernetes("pods", "Pod", group="g", snapshots=("pods",))
-    (run,) = dispatch.synchronizations(hook("h", kubernetes=(binding,)), 0.0)
-    (context,) = run.contexts
-    assert (run.group, context.type, context.group) == ("g", ContextType.GROUP, "g")
-    assert context.includes == (Include("pods", 0),)
+    ticked = dispatch.for_tick([hook("h", kubernetes=(PODS,), schedules=(schedule,))], Ticked("* * * * *", 0.0))
+    for runs in (ticked, dispatch.synchronizations(hook("h", kubernetes=(binding,)), 0.0)):
+        (run,) = runs
+        (context,) = run.contexts
+        assert (run.group, context.type, context.group) == ("g", ContextType.GROUP, "g")
+        assert context.includes == (Include("pods", 0),)
 
 
 @each(

@@ -7,6 +7,7 @@ gojq's side was observed by running its command, and for what the command adds t
 Level: pure.
 """
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -78,22 +79,27 @@ OURS = [
 ]
 
 
-async def outcome(program: str, obj: Any) -> str:
+@pytest.fixture
+async def jq() -> AsyncIterator[Jq]:
     async with Jq(workers=1) as jq:
-        try:
-            [result] = await jq.apply(await jq.compile(program), [obj])
-        except BadFilter:
-            return "refused"
+        yield jq
+
+
+async def outcome(jq: Jq, program: str, obj: Any) -> str:
+    try:
+        [result] = await jq.apply(await jq.compile(program), [obj])
+    except BadFilter:
+        return "refused"
     return "fails" if isinstance(result, FilterFailed) else result.decode()
 
 
 @pytest.mark.slow
 @each(("program", "obj", "expected"), SAME)
-async def test_where_the_predecessor_is_matched(program: str, obj: Any, expected: str) -> None:
-    assert await outcome(program, obj) == expected
+async def test_where_the_predecessor_is_matched(jq: Jq, program: str, obj: Any, expected: str) -> None:
+    assert await outcome(jq, program, obj) == expected
 
 
 @pytest.mark.slow
 @each(("program", "obj", "expected"), OURS)
-async def test_where_hookrunner_differs_from_the_predecessor(program: str, obj: Any, expected: str) -> None:
-    assert await outcome(program, obj) == expected
+async def test_where_hookrunner_differs_from_the_predecessor(jq: Jq, program: str, obj: Any, expected: str) -> None:
+    assert await outcome(jq, program, obj) == expected

@@ -11,6 +11,7 @@ from hookrunner.errors import BadFilter, FilterFailed
 from hookrunner.jq.program import Jq
 from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
+from tests.tables import each
 
 POD = {"metadata": {"name": "a", "labels": {"z": "1", "b": "2"}}, "spec": {"n": [1, 2]}}
 
@@ -29,7 +30,7 @@ async def result(jq: Jq, program: str, obj: Any = None) -> bytes:
     return outcome
 
 
-@pytest.mark.parametrize(
+@each(
     ("program", "expected"),
     [
         ("empty", b"null"),
@@ -48,12 +49,12 @@ async def test_the_result_is_null_one_value_or_an_array(jq: Jq, program: str, ex
     assert await result(jq, program, POD) == expected
 
 
-@pytest.mark.parametrize("program", [".[0:1]", "def f: .[0:1]; f"])
+@each("program", [".[0:1]", "def f: .[0:1]; f"])
 async def test_an_array_that_is_the_only_output_stays_an_array(jq: Jq, program: str) -> None:
     assert await result(jq, program, [1, 2]) == b"[1]"
 
 
-@pytest.mark.parametrize(
+@each(
     ("program", "position"),
     [
         (".a[[", "line 1, column 4"),
@@ -72,18 +73,18 @@ async def test_a_bad_program_is_refused_with_its_place_and_reason(jq: Jq, progra
         await jq.compile(program)
 
 
-@pytest.mark.parametrize("program", ["nan", "[1, infinite]", "{a: -infinite}", "[nan] | sort", "1, nan"])
+@each("program", ["nan", "[1, infinite]", "{a: -infinite}", "[nan] | sort", "1, nan"])
 async def test_nan_and_infinity_are_errors(jq: Jq, program: str) -> None:
     with pytest.raises(FilterFailed, match="NaN"):
         await result(jq, program)
 
 
-@pytest.mark.parametrize("number", [2**53 + 1, 2**64 - 1, -(2**63), 1.5, 1e300, 0.1, 1e22, 123456789012345678])
+@each("number", [2**53 + 1, 2**64 - 1, -(2**63), 1.5, 1e300, 0.1, 1e22, 123456789012345678])
 async def test_numbers_that_are_only_read_are_exact(jq: Jq, number: float) -> None:
     assert await result(jq, ".a?", {"a": number}) == await result(jq, "def f: .a; f", {"a": number})
 
 
-@pytest.mark.parametrize("program", ["env", "$ENV"])
+@each("program", ["env", "$ENV"])
 async def test_programs_see_no_environment(jq: Jq, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "secret")
     assert await result(jq, program) == b"{}"
@@ -99,7 +100,7 @@ async def test_programs_do_not_load_the_users_definitions(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     ("program", "reason"),
     [
         ("def f: f; f", "within 0.3 s"),
@@ -149,7 +150,7 @@ async def test_an_object_that_json_cannot_carry_keeps_its_place(jq: Jq) -> None:
     assert isinstance(outcomes[1], FilterFailed)
 
 
-@pytest.mark.parametrize("program", ["[[.]]", "reduce range(2) as $i (.; [.])"])
+@each("program", ["[[.]]", "reduce range(2) as $i (.; [.])"])
 async def test_a_result_nested_too_deeply_is_an_error(jq: Jq, program: str) -> None:
     deep: Any = 0
     for _ in range(253):
@@ -158,7 +159,7 @@ async def test_a_result_nested_too_deeply_is_an_error(jq: Jq, program: str) -> N
         await result(jq, program, deep)
 
 
-@pytest.mark.parametrize("program", ["debug", "stderr", 'debug("x")', "(1 | stderr) as $x | ."])
+@each("program", ["debug", "stderr", 'debug("x")', "(1 | stderr) as $x | ."])
 async def test_output_of_a_program_does_not_disturb_the_answers(jq: Jq, program: str) -> None:
     assert await result(jq, program, {"a": 1}) == b'{"a":1}'
 

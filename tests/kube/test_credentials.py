@@ -65,7 +65,6 @@ async def load(config: Path | None = None, context: str = "") -> Connection:
     return await load_connection(Lookup(KubeSettings(config=config, context=context)))
 
 
-@pytest.mark.slow
 async def test_named_kubeconfig_gives_the_whole_connection(home: Path) -> None:
     details = {"insecure-skip-tls-verify": True, "tls-server-name": "inner", "proxy-url": "http://proxy:3128"}
     connection = await load(kubeconfig(home / "config", cluster=details, namespace="prod"))
@@ -76,7 +75,6 @@ async def test_named_kubeconfig_gives_the_whole_connection(home: Path) -> None:
     assert "main-token" not in repr(connection)
 
 
-@pytest.mark.slow
 async def test_clients_of_the_test_bed_have_the_connection_that_is_found(tmp_path: Path) -> None:
     """`connection_of` is a shortcut of tests on a cluster."""
     certificate = make_server_certificate(tmp_path, "ca").certificate
@@ -144,7 +142,6 @@ async def test_a_renewal_writes_the_kubeconfig_for_hooks_again(home: Path) -> No
     assert json.loads((home / "derived").read_text())["users"] == [{"name": "main", "user": {"token": "new"}}]
 
 
-@pytest.mark.slow
 async def test_certificates_come_as_text_and_leave_no_file(home: Path) -> None:
     made = make_server_certificate(home, "client")
     pair = {"client-certificate": str(made.certificate), "client-key": str(made.key)}
@@ -154,7 +151,6 @@ async def test_certificates_come_as_text_and_leave_no_file(home: Path) -> None:
     assert not connection.tls().verify_flags & ssl.VERIFY_X509_STRICT
 
 
-@pytest.mark.slow
 async def test_unusable_certificates_are_reported_with_their_origin_while_loading(home: Path) -> None:
     """Not by the first request: a watch would die of them, and the start would not be refused."""
     (home / "bad.crt").write_text("nonsense")
@@ -193,13 +189,11 @@ async def test_a_file_that_cannot_be_used_is_named(home: Path, text: str | None,
     assert str(file) in str(caught.value)
 
 
-@pytest.mark.slow
 async def test_without_any_file_the_pod_is_tried_and_both_are_named() -> None:
     with pytest.raises(BadKubeConfig, match=r"no such file.*; and not in a pod either: "):
         await load()
 
 
-@pytest.mark.slow
 async def test_named_context_excludes_the_pods_own_cluster() -> None:
     with pytest.raises(BadKubeConfig, match="context 'staging': no such file") as raised:
         await load(context="staging")
@@ -234,7 +228,6 @@ async def test_an_exec_plugin_that_fails_is_quoted(home: Path) -> None:
         await load(kubeconfig(home / "config", user=user))
 
 
-@pytest.mark.slow
 async def test_an_exec_plugin_that_hangs_ends_with_its_loading(home: Path) -> None:
     note = home / "pid"
     os.mkfifo(note)
@@ -304,7 +297,6 @@ async def test_a_proxy_of_the_environment_is_not_for_this_machine(home: Path, mo
     assert (await load(kubeconfig(home / "config", cluster=named))).proxy == "http://other:3128"
 
 
-@pytest.mark.slow
 async def test_a_renewal_that_fails_leaves_what_we_have(home: Path) -> None:
     connection = Connection("https://x", authorization="Bearer old", expires=time.time() + 5)
     current = Credentials(KubeSettings(config=home / "missing"), connection)
@@ -326,7 +318,6 @@ async def test_connection_names_the_user_and_its_means(home: Path, user: dict[st
     assert (connection.user, connection.means) == ("main", means)
 
 
-@pytest.mark.slow
 async def test_a_relative_token_file_is_found_beside_its_config(home: Path) -> None:
     (home / "token").write_text("one\n")
     connection = await load(kubeconfig(home / "config", user={"tokenFile": "token"}))
@@ -383,7 +374,6 @@ def test_a_program_that_reads_no_kubeconfig_is_quoted(monkeypatch: pytest.Monkey
             asyncio.run(load_connection(lookup))
 
 
-@pytest.mark.slow
 async def test_a_lookup_that_takes_too_long_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_lookup, "_TIMEOUT", 0.1)
     with pytest.raises(BadKubeConfig, match=r"no credentials within 0\.1 s: does an exec plugin hang\?"):

@@ -148,6 +148,9 @@ async def test_a_missing_object_is_an_error_unless_ignored(
 BALANCED = {"ingress": [{"ip": "10.0.0.1"}]}
 
 
+SERVICE = {"metadata": {"name": "web"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}}
+
+
 @pytest.mark.parametrize("subresource", ["status", "/status"])
 @pytest.mark.parametrize(
     ("verb", "body", "program"),
@@ -156,25 +159,15 @@ BALANCED = {"ingress": [{"ip": "10.0.0.1"}]}
         (Verb.JSON_PATCH, [{"op": "add", "path": "/status/loadBalancer", "value": BALANCED}], ""),
         (Verb.JQ_PATCH, None, '.status.loadBalancer.ingress = [{"ip": "10.0.0.1"}]'),
         (Verb.APPLY, {"metadata": {"name": "web"}, "status": {"loadBalancer": BALANCED}}, ""),
+        (Verb.CREATE_OR_UPDATE, SERVICE | {"status": {"loadBalancer": BALANCED}}, ""),
     ],
 )
-async def test_patches_reach_a_status(
+async def test_operations_reach_a_status(
     objects: Objects, real: Client, namespace: str, subresource: str, verb: Verb, body: Any, program: str
 ) -> None:
-    service = {"metadata": {"name": "web"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}}
     web = {"kind": "Service", "name": "web"}
-    await objects.carry_out(operation(Verb.CREATE, namespace, service, **web))
+    await objects.carry_out(operation(Verb.CREATE, namespace, SERVICE, **web))
     await objects.carry_out(operation(verb, namespace, body, jq_filter=program, **web, subresource=subresource))
-    status = (await real.get(f"/api/v1/namespaces/{namespace}/services/web"))["status"]
-    assert status["loadBalancer"]["ingress"][0]["ip"] == "10.0.0.1"
-
-
-async def test_create_or_update_of_a_status_replaces_it(objects: Objects, real: Client, namespace: str) -> None:
-    service = {"metadata": {"name": "web"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}}
-    web = {"kind": "Service", "name": "web"}
-    await objects.carry_out(operation(Verb.CREATE, namespace, service, **web))
-    service["status"] = {"loadBalancer": BALANCED}
-    await objects.carry_out(operation(Verb.CREATE_OR_UPDATE, namespace, service, **web, subresource="status"))
     status = (await real.get(f"/api/v1/namespaces/{namespace}/services/web"))["status"]
     assert status["loadBalancer"]["ingress"][0]["ip"] == "10.0.0.1"
 

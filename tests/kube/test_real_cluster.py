@@ -21,7 +21,7 @@ from hookrunner.metrics.recorders import Requests
 from hookrunner.model.events import ObjectSeen, Report
 from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings
-from tests.controlplane.cluster import Cluster, OwnCluster
+from tests.controlplane.cluster import Cluster
 from tests.faults.proxy import Proxy
 from tests.kube.real import client_of
 from tests.kube.report_words import Batches, until
@@ -192,36 +192,6 @@ async def test_resumed_watch_reports_nothing_twice(
         assert await hear_events(batches, "Added next") == ["Added next"]
 
 
-async def test_a_kind_whose_definition_comes_goes_and_comes_back(
-    direct: Client, metrics: Metrics, namespace: str
-) -> None:
-    plural, group = "widgets", f"{namespace}.example.com"
-    watches = watches_on(direct, metrics)
-    path = f"/apis/{group}/v1/namespaces/{namespace}/{plural}"
-    async with aclosing(watches.open(Selection(f"{group}/v1", "Widget", namespace))) as batches:
-        assert "CustomResourceDefinition" in (await until(batches, "WatchLost", PATIENCE))[-1]
-        for name in ("one", "two"):
-            await define(direct, group, plural)
-            await until(batches, "Synced", PATIENCE)
-            body = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": name}}
-            await direct.send(ApiCall("POST", path, body=body))
-            await until(batches, f"Added {name}", PATIENCE)
-            await direct.send(ApiCall("DELETE", f"{DEFINITIONS}/{plural}.{group}"))
-            reports = await until(batches, "WatchLost", PATIENCE)
-            assert f"Deleted {name}" in reports
-
-
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-
-async def define(client: Client, group: str, plural: str) -> None:
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    names = {"plural": plural, "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
-    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
-    await client.send(ApiCall("POST", DEFINITIONS, body={"metadata": {"name": f"{plural}.{group}"}, "spec": spec}))
-
-
 async def test_missing_rights_are_reported_and_their_arrival_is_noticed(
     cluster: Cluster, direct: Client, metrics: Metrics, namespace: str
 ) -> None:
@@ -311,25 +281,3 @@ async def test_refused_credentials_are_reported_with_their_origin_and_advice(
         with pytest.raises(KubeError) as caught:
             await client.get("/api/v1/namespaces")
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize("compacted", [False, True])
-async def test_watches_survive_a_killed_server_without_loss(
-    own_cluster: OwnCluster, metrics: Metrics, compacted: bool
-) -> None:
-    """Compacted, its versions are gone too: 410 from a server with an empty watch cache. A server whose new cache was
-    filled after "after" had been created may answer 410 without that, so a relist is no failure there."""
-    async with client_of(own_cluster.kubeconfig, metrics) as client:
-        maps = Thing(client, "default")
-        await maps.create("before")
-        async with aclosing(watches_on(client, metrics).open(Selection("v1", "ConfigMap", "default"))) as batches:
-            await hear(batches, "Synced")
-            await asyncio.to_thread(own_cluster.stop_apiserver)
-            assert (await hear(batches, "WatchLost"))[-1].startswith(f"WatchLost: {own_cluster.url}: Cannot connect")
-            if compacted:
-                await asyncio.to_thread(own_cluster.compact)
-            await asyncio.to_thread(own_cluster.start_apiserver)
-            await maps.create("after")
-            reports = await hear(batches, "WatchRestored")
-            reports += [] if {"after", "Added after"} & {*reports} else await hear(batches, "Added after")
-            assert "Synced" in reports or not compacted

@@ -14,6 +14,8 @@ from hookrunner.kube.lacked_rights import LackedRights
 from hookrunner.kube.rights_checks import keep_checking
 from tests.fakes.cluster import running
 
+pytestmark = pytest.mark.looptime
+
 REFUSAL = 'pods "a" is forbidden: User "me" cannot patch resource "pods/status" in API group "" in the namespace "shop"'
 ASKED = {"verb": "patch", "group": "", "resource": "pods", "subresource": "status", "namespace": "shop", "name": "a"}
 GRANT = (
@@ -44,7 +46,6 @@ async def check(authorizer: Authorizer, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
 
-@pytest.mark.looptime
 async def test_a_right_that_is_granted_now_is_forgotten_without_another_request() -> None:
     authorizer = Authorizer()
     authorizer.lacked.note("status", REFUSAL)
@@ -52,7 +53,6 @@ async def test_a_right_that_is_granted_now_is_forgotten_without_another_request(
     assert (authorizer.reviews, authorizer.lacked.conditions) == ([ASKED], {})
 
 
-@pytest.mark.looptime
 async def test_a_role_counts_as_missing_until_all_that_it_grants_is_there() -> None:
     authorizer = Authorizer(lambda attributes: attributes["verb"] == "list")
     authorizer.lacked.note("role", GRANT)
@@ -61,7 +61,6 @@ async def test_a_role_counts_as_missing_until_all_that_it_grants_is_there() -> N
     assert "verbs: [list, watch]" in authorizer.lacked.conditions["rights"][1]
 
 
-@pytest.mark.looptime
 async def test_an_account_that_may_not_ask_about_itself_changes_nothing() -> None:
     authorizer = Authorizer(error=Denied(403, "Forbidden", "selfsubjectaccessreviews is forbidden"))
     authorizer.lacked.note("status", REFUSAL)
@@ -69,7 +68,6 @@ async def test_an_account_that_may_not_ask_about_itself_changes_nothing() -> Non
     assert authorizer.lacked.refused
 
 
-@pytest.mark.looptime
 async def test_nothing_is_asked_while_nothing_is_missing() -> None:
     authorizer = Authorizer()
     await check(authorizer, 100)

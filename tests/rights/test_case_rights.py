@@ -18,6 +18,8 @@ from hookrunner.settings import HooksSettings
 from tests.controlplane.tools import find_tool
 from tests.trees import write_files
 
+pytestmark = pytest.mark.slow
+
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}
 STARTS = "- {name: starts, when: {event: Startup}, given: %s}\n"
 WRITES = f"""#!/bin/bash
@@ -51,37 +53,31 @@ def hook(directory: Path, config: Mapping[str, Any]) -> Hook:
     return Hook("a.sh", directory / "a.sh", parse("a.sh", text))
 
 
-@pytest.mark.slow
 async def test_an_operation_needs_all_that_it_may_do(tmp_path: Path) -> None:
     assert await used(tmp_path, WRITES) == {("", "pods", "get create update")}
 
 
-@pytest.mark.slow
 async def test_kubectl_needs_what_it_requests(tmp_path: Path) -> None:
     script = "#!/bin/bash\nkubectl --namespace shop label pod web color=red && kubectl get nodes\n"
     assert await used(tmp_path, script, [POD]) == {("", "pods", "get patch"), ("", "nodes", "list")}
 
 
-@pytest.mark.slow
 async def test_what_a_hook_states_needs_nothing_more(tmp_path: Path) -> None:
     stated = {"apiGroups": [""], "resources": ["pods"], "verbs": ["create", "update"], "namespaces": ["shop"]}
     settings = {"permissions": [stated]}
     assert await used(tmp_path, WRITES, settings=settings) == {("", "pods", "get")}
 
 
-@pytest.mark.slow
 async def test_a_hook_writes_in_the_namespaces_that_its_bindings_name(tmp_path: Path) -> None:
     bound = [{"kind": "Pod", "namespace": {"nameSelector": {"matchNames": ["shop", "till"]}}}]
     expected = {("shop", "pods", "get create update"), ("till", "pods", "get create update")}
     assert await used(tmp_path, WRITES, kubernetes=bound) == expected
 
 
-@pytest.mark.slow
 async def test_a_url_is_needed_as_a_url(tmp_path: Path) -> None:
     assert await used(tmp_path, MESSENGER % ("GET", "/metrics")) == {("", "/metrics", "get")}
 
 
-@pytest.mark.slow
 async def test_a_request_that_no_rule_can_allow_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         await used(tmp_path, MESSENGER % ("OPTIONS", "/api/v1/pods"))
@@ -89,7 +85,6 @@ async def test_a_request_that_no_rule_can_allow_is_named(tmp_path: Path) -> None
     assert str(refused.value) == f"{text}rules have verbs for GET, HEAD, POST, PUT, PATCH and DELETE"
 
 
-@pytest.mark.slow
 async def test_a_case_that_fails_with_a_cluster_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         await used(tmp_path, "#!/bin/bash\necho no such thing; exit 3\n")

@@ -13,6 +13,7 @@ from hookrunner.sdk.answers import Cluster, Conditions, Metrics, Values
 from hookrunner.sdk.subjects import Log, Snapshot
 from hookrunner.sdk.tasks import Task
 from hookrunner.sdk.testing import run
+from tests.tables import each
 
 SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "a"}}}
 
@@ -304,33 +305,28 @@ def test_a_mistake_is_named_with_what_was_meant(what: str) -> None:
         make()
 
 
-@pytest.mark.parametrize(
-    "hint", [Any, dict[str, Any], list[int], Mapping[str, Any], dict[str, Any] | None, Event, object]
-)
+def received(hint: Any, *events: str) -> list[Any]:
+    """The objects that a function with this type gets in runs for these events."""
+    hook, seen = Hook(), list[Any]()
+
+    def look(namespace: Any) -> None:
+        seen.append(namespace)
+
+    look.__annotations__["namespace"] = hint
+    hook.reconcile("Namespace")(look)
+    for event in events:
+        run(hook, "look", event=event, object=SHOP)
+    return seen
+
+
+@each("hint", [Any, dict[str, Any], list[int], Mapping[str, Any], dict[str, Any] | None, Event, object])
 def test_a_type_that_says_nothing_of_objects_leaves_them_as_they_are(hint: Any) -> None:
-    hook, seen = Hook(), list[Any]()
-
-    def look(namespace: Any) -> None:
-        seen.append(namespace)
-
-    look.__annotations__["namespace"] = hint
-    hook.reconcile("Namespace")(look)
-    run(hook, "look", object=SHOP)
-    assert seen == [SHOP]
+    assert received(hint, "Added") == [SHOP]
 
 
-@pytest.mark.parametrize("hint", [Namespace, Optional[Namespace], Namespace | None])  # noqa: UP045
+@each("hint", [Namespace, Optional[Namespace], Namespace | None])  # noqa: UP045
 def test_a_type_that_may_be_missing_is_made_of_the_object(hint: Any) -> None:
-    hook, seen = Hook(), list[Any]()
-
-    def look(namespace: Any) -> None:
-        seen.append(namespace)
-
-    look.__annotations__["namespace"] = hint
-    hook.reconcile("Namespace")(look)
-    run(hook, "look", object=SHOP)
-    run(hook, "look", event="Deleted", object=SHOP)
-    assert seen == [Namespace(SHOP["metadata"], "Namespace"), None]  # type: ignore[arg-type]
+    assert received(hint, "Added", "Deleted") == [Namespace(SHOP["metadata"], "Namespace"), None]  # type: ignore[arg-type]
 
 
 def test_a_function_for_several_reasons_is_called_once_in_a_run() -> None:

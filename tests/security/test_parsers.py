@@ -9,13 +9,10 @@ import pytest
 from tests.examples import is_night, several
 from tests.security.parsers import PARSERS
 
-SHARES = 3
-
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", range(SHARES))
-def test_every_text_is_parsed_or_refused(share: int, tmp_path: Path) -> None:
-    fuzz([*PARSERS][share::SHARES], several(150), tmp_path)
+def test_every_text_is_parsed_or_refused(tmp_path: Path) -> None:
+    fuzz([*PARSERS], several(150), tmp_path)
 
 
 @pytest.mark.soak

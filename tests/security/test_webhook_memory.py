@@ -54,8 +54,7 @@ async def test_bodies_for_unknown_paths_are_not_read(path: str) -> None:
 
 async def test_a_conversion_is_parsed_when_there_is_room_for_it() -> None:
     """Each takes 25 times its text for as long as it runs."""
-    reviewer, many = ScriptedReviewer(), conversion(*[{}] * 10_000)
-    reviewer.unpaused.clear()
+    reviewer, many = ScriptedReviewer(paused=True), conversion(*[{}] * 10_000)
     async with served(reviewer, Setup(memory=3 * MIB)) as server, asyncio.timeout(60):
         asked = [asyncio.create_task(server.post("/a.example.com", many)) for _ in range(3)]
         await reviewer.wait_for_reviews(1)

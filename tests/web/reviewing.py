@@ -27,7 +27,9 @@ BOTH: tuple[ReviewKind, ...] = ("admission", "conversion")
 class ScriptedReviewer:
     """A reviewer that gives scripted answers, records the reviews that it gets, and can be paused."""
 
-    def __init__(self, verdict: Verdict | Exception | None = None, objects: Sequence[JSON] | Exception = ()) -> None:
+    def __init__(
+        self, verdict: Verdict | Exception | None = None, objects: Sequence[JSON] | Exception = (), paused: bool = False
+    ) -> None:
         self.verdict: Verdict | Exception = verdict or Verdict(True)
         self.objects = objects
         self.lacks = ""
@@ -35,7 +37,8 @@ class ScriptedReviewer:
         self.reviews: list[AdmissionReview | ConversionReview] = []
         self.cancelled = 0
         self.unpaused = asyncio.Event()
-        self.unpaused.set()
+        if not paused:
+            self.unpaused.set()
         self.changed = asyncio.Condition()
 
     async def admit(self, review: AdmissionReview) -> Verdict:

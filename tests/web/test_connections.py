@@ -18,7 +18,7 @@ from hookrunner.web.review_limits import ReviewLimits
 from hookrunner.web.tls import listening
 from tests.tables import each
 from tests.web.connecting import WHOLE, connected, head
-from tests.web.reviewing import ScriptedReviewer, Setup, admission, served
+from tests.web.reviewing import ScriptedReviewer, Served, Setup, admission, served
 
 # ── rude clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -90,8 +90,7 @@ async def test_connection_may_idle_longer_than_a_request_may_take() -> None:
 
 
 async def test_answer_may_take_longer_than_a_request() -> None:
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
+    reviewer = ScriptedReviewer(paused=True)
     async with (
         served(reviewer, Setup(limits=HASTY)) as server,
         asyncio.timeout(PATIENCE),
@@ -154,8 +153,7 @@ async def test_request_that_is_not_http_is_answered_400(sent: bytes, caplog: pyt
 
 @pytest.mark.parametrize("sent", [b"", b"POST", WHOLE[:-1], WHOLE])
 async def test_vanished_clients_leave_nothing_behind(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
+    reviewer = ScriptedReviewer(paused=True)
     async with served(reviewer, Setup(limits=PATIENT)) as server, asyncio.timeout(PATIENCE):
         before, tasks = descriptors(), len(asyncio.all_tasks())
         for round_ in range(10):
@@ -222,8 +220,7 @@ async def test_clients_with_incomplete_requests_do_not_shut_out_others() -> None
 
 async def test_new_clients_wait_while_all_connections_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "PAUSE", 0.01)
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
+    reviewer = ScriptedReviewer(paused=True)
     async with served(reviewer, Setup(limits=ReviewLimits(connections=2))) as server, asyncio.timeout(PATIENCE):
         asked = [asyncio.create_task(server.post("/hooks/a", admission())) for _ in range(2)]
         await reviewer.wait_for_reviews(2)
@@ -237,40 +234,41 @@ async def test_new_clients_wait_while_all_connections_are_busy(monkeypatch: pyte
 # ── the end ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+async def under_review(
+    session: aiohttp.ClientSession, server: Served, reviewer: ScriptedReviewer
+) -> asyncio.Task[aiohttp.ClientResponse]:
+    """A request whose review has begun."""
+    url = f"https://127.0.0.1:{server.port}/hooks/a"
+    asking = asyncio.ensure_future(session.post(url, json=admission(), ssl=server.ca.client_context()))
+    await reviewer.wait_for_reviews(1)
+    return asking
+
+
 async def test_running_review_is_answered_after_the_stop_request() -> None:
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
+    reviewer = ScriptedReviewer(paused=True)
     async with aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE):
         async with served(reviewer) as server:
-            url = f"https://127.0.0.1:{server.port}/hooks/a"
-            asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
-            await reviewer.wait_for_reviews(1)
+            asking = await under_review(session, server, reviewer)
             asyncio.get_running_loop().call_soon(reviewer.unpaused.set)
         answer = await asking
         assert (answer.status, answer.headers["Connection"]) == (200, "close")
 
 
 async def test_review_that_outlives_the_grace_is_cancelled() -> None:
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
+    reviewer = ScriptedReviewer(paused=True)
     async with aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE):
         async with served(reviewer, Setup(limits=replace(PATIENT, grace=0.05))) as server:
-            url = f"https://127.0.0.1:{server.port}/hooks/a"
-            asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
-            await reviewer.wait_for_reviews(1)
+            asking = await under_review(session, server, reviewer)
         with pytest.raises(aiohttp.ClientError):
             await asking
     assert reviewer.cancelled == 1
 
 
 async def test_review_can_still_be_answered_after_the_grace() -> None:
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
+    reviewer = ScriptedReviewer(paused=True)
     async with aiohttp.ClientSession() as session, asyncio.timeout(PATIENCE):
         async with served(reviewer) as server:
-            url = f"https://127.0.0.1:{server.port}/hooks/a"
-            asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
-            await reviewer.wait_for_reviews(1)
+            asking = await under_review(session, server, reviewer)
             await server.listener.finish(0.01)
             reviewer.unpaused.set()
         assert (await asking).status == 200
@@ -279,12 +277,9 @@ async def test_review_can_still_be_answered_after_the_grace() -> None:
 @pytest.mark.looptime
 async def test_stop_waits_for_a_review_no_longer_than_the_grace() -> None:
     """Its own deadline, 25 s for most, may be far away."""
-    reviewer, now = ScriptedReviewer(), asyncio.get_running_loop().time
-    reviewer.unpaused.clear()
+    reviewer, now = ScriptedReviewer(paused=True), asyncio.get_running_loop().time
     async with aiohttp.ClientSession() as session, served(reviewer, Setup(limits=PATIENT)) as server:
-        url = f"https://127.0.0.1:{server.port}/hooks/a"
-        asking = asyncio.create_task(session.post(url, json=admission(), ssl=server.ca.client_context()))
-        await reviewer.wait_for_reviews(1)
+        asking = await under_review(session, server, reviewer)
         began = now()
         async with asyncio.timeout(3600):
             await server.listener.finish(3.0)

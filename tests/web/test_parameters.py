@@ -9,6 +9,8 @@ from hookrunner import log
 from hookrunner.errors import BadConfig
 from hookrunner.web.debug import Parameter, Parameters, log_level
 
+pytestmark = pytest.mark.looptime
+
 WORDS = ("info", "debug", "error")
 
 
@@ -44,7 +46,6 @@ async def test_value_without_a_duration_is_permanent() -> None:
     assert (applied, shown(parameters)["value"], "expireAt" in shown(parameters)) == (["error"], "error", False)
 
 
-@pytest.mark.looptime
 async def test_expired_value_restores_the_last_permanent_one() -> None:
     parameters, applied = recorded()
     parameters.set("log.level", "error")
@@ -59,7 +60,6 @@ async def test_expired_value_restores_the_last_permanent_one() -> None:
     )
 
 
-@pytest.mark.looptime
 async def test_debug_level_expires_after_half_an_hour_by_default() -> None:
     parameters, applied = recorded()
     parameters.set("log.level", "debug")
@@ -67,7 +67,6 @@ async def test_debug_level_expires_after_half_an_hour_by_default() -> None:
     assert applied == ["debug", "info"]
 
 
-@pytest.mark.looptime
 async def test_later_change_replaces_an_earlier_expiry() -> None:
     parameters, applied = recorded()
     parameters.set("log.level", "debug", 60)
@@ -76,7 +75,6 @@ async def test_later_change_replaces_an_earlier_expiry() -> None:
     assert applied == ["debug", "error"]
 
 
-@pytest.mark.looptime
 async def test_debug_level_of_the_settings_is_permanent() -> None:
     applied: list[str] = []
     parameters = Parameters([Parameter("log.level", "", "debug", applied.append, (("debug", 1800.0),))])
@@ -99,7 +97,6 @@ def test_unknown_parameter_is_refused() -> None:
         recorded()[0].set("log.colour", "red")
 
 
-@pytest.mark.looptime
 async def test_parameter_table_has_columns_of_30_20_20_and_40(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: 0.0)
     parameters, _ = recorded()

@@ -319,8 +319,7 @@ def hour(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("hour")
 async def test_reviewer_that_exceeds_the_deadline_is_stopped() -> None:
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
+    reviewer = ScriptedReviewer(paused=True)
     async with served(reviewer) as server, asyncio.timeout(60):
         status, text = await server.post("/hooks/a?timeout=20ms", admission())
         assert (status, text, reviewer.cancelled) == (500, "hookrunner had no answer by the deadline\n", 1)
@@ -328,23 +327,11 @@ async def test_reviewer_that_exceeds_the_deadline_is_stopped() -> None:
         assert (status, answer["response"]["result"]["status"], reviewer.cancelled) == (200, "Failure", 2)
 
 
-@pytest.mark.usefixtures("hour")
-async def test_review_ends_when_its_client_leaves() -> None:
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
-    async with served(reviewer) as server, asyncio.timeout(60):
-        asking = asyncio.create_task(server.post("/hooks/a", admission()))
-        await reviewer.wait_for_reviews(1)
-        asking.cancel()
-        await reviewer.wait_for_cancellations()
-
-
 # ── how many ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 async def test_review_over_the_limit_is_answered_429_at_once() -> None:
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
+    reviewer = ScriptedReviewer(paused=True)
     async with served(reviewer, Setup(most=2)) as server, asyncio.timeout(60):
         waiting = [asyncio.create_task(server.post("/hooks/a", admission())) for _ in range(2)]
         await reviewer.wait_for_reviews(2)
@@ -361,9 +348,8 @@ async def test_review_over_the_limit_is_answered_429_at_once() -> None:
 
 
 @pytest.mark.usefixtures("hour")
-async def test_abandoned_review_makes_room() -> None:
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
+async def test_review_ends_when_its_client_leaves_and_makes_room() -> None:
+    reviewer = ScriptedReviewer(paused=True)
     async with served(reviewer, Setup(most=1)) as server, asyncio.timeout(60):
         asking = asyncio.create_task(server.post("/hooks/a", admission()))
         await reviewer.wait_for_reviews(1)
@@ -385,8 +371,7 @@ async def test_incomplete_request_occupies_no_review_slot() -> None:
 
 @each("expect", [True, False])
 async def test_bodies_over_the_memory_budget_are_answered_429(expect: bool) -> None:
-    reviewer, large = ScriptedReviewer(), admission(object={"data": "x" * 60_000})
-    reviewer.unpaused.clear()
+    reviewer, large = ScriptedReviewer(paused=True), admission(object={"data": "x" * 60_000})
     async with served(reviewer, Setup(memory=200_000)) as server, asyncio.timeout(60):
         waiting = asyncio.create_task(server.post("/hooks/a", large))
         await reviewer.wait_for_reviews(1)

@@ -42,8 +42,7 @@ async def test_new_connections_get_the_new_certificate_and_old_ones_are_closed_a
 
 
 async def test_review_during_a_certificate_exchange_is_answered() -> None:
-    reviewer = ScriptedReviewer()
-    reviewer.unpaused.clear()
+    reviewer = ScriptedReviewer(paused=True)
     async with served(reviewer) as server, asyncio.timeout(60):
         running = asyncio.create_task(server.post("/hooks/a", admission()))
         await reviewer.wait_for_reviews(1)

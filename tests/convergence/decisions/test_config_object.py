@@ -204,38 +204,32 @@ async def shared(*objects: Any) -> AsyncIterator[tuple[ConfigObject, OvertakenCl
         yield config, client, api
 
 
-@pytest.mark.parametrize(("refused", "method"), [("", "PATCH"), ("PATCH", "PATCH"), ("PATCH", "PUT")])
-async def test_an_edit_between_reading_and_writing_is_not_overwritten(refused: str, method: str) -> None:
-    """Neither by a patch, nor by the update of those who may not patch."""
-    async with shared(OURS) as (config, client, api):
+@pytest.mark.parametrize(
+    ("objects", "refused", "method", "theirs"),
+    [
+        ([OURS], "", "PATCH", THEIRS),
+        ([OURS], "PATCH", "PATCH", THEIRS),
+        ([OURS], "PATCH", "PUT", THEIRS),
+        ([OURS], "", "PATCH", None),
+        ([OURS], "PATCH", "PATCH", None),
+        ([], "", "POST", THEIRS),
+    ],
+)
+async def test_a_change_between_reading_and_writing_is_a_conflict_and_is_not_overwritten(
+    objects: list[Any], refused: str, method: str, theirs: Any
+) -> None:
+    """An edit, a deletion and a creation; neither by a patch, nor by the update of those who may not patch."""
+    async with shared(*objects) as (config, client, api):
         if refused:
             api.faults.add(Fault("answer", f"{refused} ", status=403))
-        client.before_write = once(method, lambda: api.put(THEIRS))
+        client.before_write = once(method, lambda: api.put(theirs) if theirs else api.delete(OURS))
         with pytest.raises(Conflict):
             await config.write("a", "x: 3")
-        assert api.get(OURS)["data"] == THEIRS["data"]
+        found = api.get(OURS)
+        assert (found and found["data"]) == (theirs and theirs["data"])
         await config.read()
         await config.write("a", "x: 3")
-        assert api.get(OURS)["data"] == {"a": "x: 3", "b": "y: 2"}
-
-
-@pytest.mark.parametrize("refused", ["", "PATCH"])
-async def test_a_deletion_between_reading_and_writing_is_a_conflict(refused: str) -> None:
-    async with shared(OURS) as (config, client, api):
-        if refused:
-            api.faults.add(Fault("answer", f"{refused} ", status=403))
-        client.before_write = once("PATCH", lambda: api.delete(OURS))
-        with pytest.raises(Conflict):
-            await config.write("a", "x: 3")
-        assert api.get(OURS) is None
-
-
-async def test_a_creation_between_reading_and_writing_is_a_conflict() -> None:
-    async with shared() as (config, client, api):
-        client.before_write = once("POST", lambda: api.put(THEIRS))
-        with pytest.raises(Conflict):
-            await config.write("a", "x: 3")
-        assert api.get(OURS)["data"] == THEIRS["data"]
+        assert api.get(OURS)["data"] == (theirs["data"] if theirs else {}) | {"a": "x: 3"}
 
 
 async def test_an_object_that_cannot_be_read_keeps_its_contents_and_says_why() -> None:
