@@ -1,7 +1,6 @@
 """The examples of docs/sdk.md: the page shows the files of docs/sdk/, each in shell and in Python, and one set of cases
 passes with both. Level: pure."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -39,14 +38,6 @@ def test_an_example_passes_its_cases_in_both_languages(
     hook = Path(shutil.copy(EXAMPLES / f"{cases.stem}.{language}", hooks))
     shutil.copy(cases, hook.with_name(f"{hook.name}.test.yaml"))
     assert run(["hook", "test", str(hook)], "hookrunner") == 0, capsys.readouterr().out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: str(file.name))
-def test_each_example_can_be_asked_for_its_configuration(file: Path) -> None:
-    if not file.name.startswith("test_"):
-        printed = subprocess.check_output([sys.executable, file, "--config"])
-        assert json.loads(printed)["configVersion"] == "v1"
 
 
 def test_the_page_names_all_that_there_is() -> None:

@@ -165,11 +165,6 @@ def test_durations_with_which_two_could_lead_are_refused(flags: dict[str, str], 
         settings(flags)
 
 
-def test_flags_of_upstream_without_meaning_warn() -> None:
-    (warning,) = settings({"use-service-account-credentials": "true"}).warnings
-    assert warning.startswith("--use-service-account-credentials has no effect: one ServiceAccount does it all")
-
-
 @each(
     ("flag", "text", "why"),
     [

@@ -117,13 +117,6 @@ async def test_one_of_ten_replicas_creates_the_certificate(replicas: list[Reader
     assert stored.read()["type"] == "kubernetes.io/tls"
 
 
-async def test_one_of_ten_replicas_renews_the_certificate(replicas: list[Reader], stored: Stored) -> None:
-    stored.create(old := issue(NAMES, time.time() - 0.7 * YEAR))
-    made = await asyncio.gather(*(one.next() for one in replicas))
-    assert {one.serial for one in made} == {serial_of(stored.read())} != {old.serial}
-    assert all(one.trust.endswith(old.trust) and one.trust != old.trust for one in made)
-
-
 async def test_deleted_or_invalid_secret_is_replaced_for_all_replicas(replicas: list[Reader], stored: Stored) -> None:
     before, nonsense = await serials(replicas), {"tls.crt": base64.b64encode(b"nonsense").decode()}
     for harm in (stored.delete, lambda: stored.patch(data=nonsense)):

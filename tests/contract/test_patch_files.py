@@ -1,20 +1,33 @@
-"""The promise to hook authors: what a patch file may say, and the errors about what it must not say. Level: pure."""
+"""The promise to hook authors: what files of metrics and of patches, of objects and of values (docs/hooks.md), may say,
+and the errors about what they must not say. Level: pure."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from hookrunner.errors import BadOutput
-from hookrunner.hooks.patches import parse
+from hookrunner.hooks import metric_operations, patches
 from tests.contract.golden import Case, cases, plain
 from tests.tables import each
 
+READERS: dict[str, Callable[[bytes], Any]] = {
+    "metrics.golden": metric_operations.parse,
+    "patches.golden": patches.parse,
+    "modules/value_patches.golden": patches.parse_values_patch,
+}
 
-@each("case", cases("patches.golden"), ids=lambda case: case.name)
-def test_patch_file_is_parsed_or_refused(case: Case) -> None:
+
+@each(
+    ("read", "case"),
+    [(read, case) for file, read in READERS.items() for case in cases(file)],
+    ids=lambda value: value.name if isinstance(value, Case) else value.__name__,
+)
+def test_patch_file_is_parsed_or_refused(read: Callable[[bytes], Any], case: Case) -> None:
     if case.refused:
         with pytest.raises(BadOutput) as error:
-            parse(case.given)
+            read(case.given)
         assert str(error.value) == case.expected
     else:
-        assert plain(parse(case.given)) == json.loads(case.expected)
+        assert plain(read(case.given)) == json.loads(case.expected)

@@ -64,6 +64,7 @@ async def test_a_hook_that_has_gone_hears_nothing_and_leaves_no_task(bench: Benc
     bench.cluster.put(config_map("new"))
     await bench.idle()
     assert (len(bench.runs("h.sh")), bench.shown(), bench.cluster.open_watches) == (runs, [], 0)
+    assert list(bench.monitors) == []
 
 
 async def test_a_hook_that_goes_while_its_lists_are_awaited_holds_nothing_up(

@@ -132,17 +132,6 @@ async def test_a_groups_context_has_the_snapshots_of_the_moment(bench: Bench, jq
     assert len(context["snapshots"]["cms"]) == 1
 
 
-async def test_a_removed_hook_hears_of_nothing_any_more(bench: Bench, jq: Jq, client: Client) -> None:
-    bench.hook("a.sh", {"kubernetes": [CONFIGMAPS], "schedule": [{"crontab": "0 0 1 1 *"}]})
-    await bench.start(jq, client)
-    await bench.wait_for_runs("a.sh", 1)
-    await bench.idle()
-    bench.engine.unregister(bench.engine.hooks["a.sh"])
-    bench.cluster.put(config_map("new"))
-    await bench.idle()
-    assert (bench.cluster.open_watches, len(bench.runs("a.sh")), list(bench.monitors)) == (0, 1, [])
-
-
 @pytest.mark.slow
 async def test_a_filter_that_breaks_is_a_task_that_is_shown_and_heals(bench: Bench, jq: Jq, client: Client) -> None:
     """The others are reported at once, the broken one when it is repaired."""

@@ -84,12 +84,6 @@ async def test_numbers_that_are_only_read_are_exact(jq: Jq, number: float) -> No
     assert await result(jq, ".a?", {"a": number}) == await result(jq, "def f: .a; f", {"a": number})
 
 
-@each("program", ["env", "$ENV"])
-async def test_programs_see_no_environment(jq: Jq, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOKEN", "secret")
-    assert await result(jq, program) == b"{}"
-
-
 async def test_programs_do_not_load_the_users_definitions(
     jq: Jq, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

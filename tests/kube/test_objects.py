@@ -4,7 +4,7 @@ Level: control plane."""
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -278,25 +278,6 @@ async def test_deleting_an_absent_object_succeeds(objects: Objects, namespace: s
 
 
 DELETES = [Verb.DELETE, Verb.DELETE_IN_BACKGROUND, Verb.DELETE_NON_CASCADING]
-
-
-@pytest.mark.parametrize("verb", DELETES)
-async def test_only_the_object_that_is_meant_is_deleted(
-    objects: Objects, real: Client, namespace: str, verb: Verb
-) -> None:
-    """One that was created again under the name stays, and the deletion of the other has succeeded; one that has
-    changed stays, and the deletion has failed."""
-    await objects.carry_out(operation(Verb.CREATE, namespace, config_map("a", namespace)))
-    metadata = (await read(real, namespace))["metadata"]
-    uid, version = metadata["uid"], metadata["resourceVersion"]
-    await objects.carry_out(operation(verb, namespace, uid="another"))
-    await objects.carry_out(operation(Verb.MERGE_PATCH, namespace, {"data": {"x": "2"}}))
-    with pytest.raises(Conflict, match="in the precondition"):
-        await objects.carry_out(operation(verb, namespace, uid=uid, version=version))
-    assert (await read(real, namespace))["metadata"]["uid"] == uid
-    await objects.carry_out(operation(verb, namespace, uid=uid))
-    with suppress(NotFound):
-        assert (await read(real, namespace))["metadata"]["deletionTimestamp"], "its dependents are let go first"
 
 
 @pytest.mark.parametrize(

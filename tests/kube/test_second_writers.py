@@ -12,7 +12,8 @@ from hookrunner.model.operations import Verb
 from tests.fakes.objects import config_map
 from tests.fakes.second_writer import once, overtaken_client
 from tests.kube.server import ApiServer
-from tests.kube.test_objects import boxed, jq, operation
+from tests.kube.test_objects import DELETES, boxed, jq, operation
+from tests.tables import each
 
 __all__ = ["boxed", "jq"]
 
@@ -35,13 +36,16 @@ async def test_a_replaced_object_is_the_one_that_was_read(api: ApiServer, jq: Jq
             api.faults.requests.clear()
 
 
-async def test_only_the_object_that_is_meant_is_deleted(api: ApiServer, boxed: Objects) -> None:
+@each("verb", DELETES)
+async def test_only_the_object_that_is_meant_is_deleted(api: ApiServer, boxed: Objects, verb: Verb) -> None:
+    """One that was created again under the name stays, and the deletion of the other has succeeded; one that has
+    changed stays, and the deletion has failed."""
     metadata = api.put(config_map("a"))["metadata"]
     version = metadata["resourceVersion"]
-    await boxed.carry_out(operation(Verb.DELETE, "default", uid="another"))
+    await boxed.carry_out(operation(verb, "default", uid="another"))
     api.put(config_map("a", x="2"))
     with pytest.raises(Conflict, match="in the precondition"):
-        await boxed.carry_out(operation(Verb.DELETE, "default", uid=metadata["uid"], version=version))
+        await boxed.carry_out(operation(verb, "default", uid=metadata["uid"], version=version))
     assert api.get(config_map("a"))
-    await boxed.carry_out(operation(Verb.DELETE, "default", uid=metadata["uid"]))
+    await boxed.carry_out(operation(verb, "default", uid=metadata["uid"]))
     assert api.get(config_map("a")) is None

@@ -111,14 +111,6 @@ async def test_edited_entries_are_repaired(world: World, authorities: tuple[byte
             await world.seen(VALIDATING, lambda obj: obj and obj["webhooks"] == before["webhooks"])
 
 
-async def test_a_deleted_configuration_comes_back(world: World) -> None:
-    registrar, _ = await world.registrar(world.desired(world.validating(ONE)))
-    async with world.kept(registrar):
-        uid = (await world.get(VALIDATING))["metadata"]["uid"]
-        await world.delete(VALIDATING)
-        await world.seen(VALIDATING, lambda obj: obj and obj["metadata"]["uid"] != uid and entry_names(obj) == [ONE])
-
-
 FOREIGN = {
     "name": "foreign.example.com",
     "clientConfig": {"url": "https://elsewhere.example.com/hooks/a"},

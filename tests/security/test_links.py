@@ -16,6 +16,7 @@ from tests.examples import is_night
 from tests.fakes.command_line import Command
 from tests.security.attacked import attacked
 from tests.security.stalls import watched
+from tests.tables import each
 
 FILES = (
     "values.yaml", "module.yaml", "Chart.yaml", "openapi/values.yaml", "openapi/config-values.yaml", "crds/a.yaml",
@@ -83,7 +84,7 @@ def test_no_link_in_a_module_stops_a_command_or_shows_what_it_leads_to(
         ask("render", "a", "--modules-dir", module.parent)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@each("target", TARGETS)
 @pytest.mark.parametrize("words", TOOLS)
 def test_no_link_among_hooks_stops_a_tool_or_shows_what_it_leads_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, words: str, target: str
