@@ -1,8 +1,9 @@
-"""The rules of readiness, as tables: an object, and the message about it. Level: pure."""
+"""What a rollout that waits judges otherwise than `health/test_object_health.py`, and when Pods and Jobs have ended.
+
+Level: pure."""
 
 from typing import Any
 
-from hookrunner.releases.health.object_health import has_rule
 from hookrunner.releases.health.object_status import ObjectHealth
 from hookrunner.releases.kstatus import ended, verdict
 from tests.releases.watching import condition
@@ -23,71 +24,25 @@ def message_of(found: ObjectHealth) -> str:
     return f"!{found}" if found.has_failed else str(found)
 
 
-def of_deployment(**status: JSON) -> JSON:
-    full: JSON = {
-        "replicas": 3,
-        "updatedReplicas": 3,
-        "availableReplicas": 3,
-        "readyReplicas": 3,
-        "observedGeneration": 2,
-    }
-    return obj("Deployment", {"replicas": 3}, conditions=[condition("Available")], **(full | status))
-
-
-EXCEEDED = [condition("Progressing", "False", reason="ProgressDeadlineExceeded", message="too slow")]
+def daemon_set(kind: str) -> JSON:
+    """One of two Pods is updated."""
+    counts: JSON = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "numberAvailable": 2, "numberReady": 2}
+    strategy = {"updateStrategy": {"type": kind}}
+    return obj("DaemonSet", strategy, observedGeneration=2, updatedNumberScheduled=1, **counts)
 
 
 @each(
     ("found", "message"),
     [
-        (of_deployment(), READY),
-        (of_deployment(observedGeneration=1), "its controller has not seen its latest change"),
-        (of_deployment(updatedReplicas=1), "1 of 3 replicas are updated"),
-        (of_deployment(replicas=4), "1 old replicas still exist"),
-        (of_deployment(availableReplicas=2), "2 of 3 replicas are available"),
-        (of_deployment(readyReplicas=None), "0 of 3 replicas are ready"),
-        (of_deployment() | {"spec": {"replicas": 5, "paused": True}}, READY),
-        (of_deployment() | {"spec": {"replicas": 0}, "status": {}}, "is not available: no reason is given"),
         (obj("Deployment"), "0 of 1 replicas are created"),
-        (obj("Deployment", conditions=EXCEEDED), "!ProgressDeadlineExceeded: too slow"),
+        (obj("Deployment", {"replicas": 5, "paused": True}), READY),
+        (daemon_set("RollingUpdate"), "1 of 2 replicas are updated"),
+        (daemon_set("OnDelete"), READY),
+        (obj("Widget", None, "example.com/v1", conditions="none") | {"spec": None}, READY),
+        (obj("Widget", None, "example.com/v1") | {"status": "fine"}, READY),
     ],
 )
-def test_deployments_are_judged_as_by_kstatus(found: JSON, message: str) -> None:
-    assert message_of(verdict(found)) == message
-
-
-DONE: JSON = {"replicas": 2, "readyReplicas": 2, "currentReplicas": 2, "updatedReplicas": 1} | {
-    "currentRevision": "a",
-    "updateRevision": "b",
-}
-LABELLED: JSON = {"replicas": 1, "fullyLabeledReplicas": 1}
-ROLLING: JSON = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}, "replicas": 2}
-ON_DELETE: JSON = {"updateStrategy": {"type": "OnDelete"}, "replicas": 2}
-NODES: JSON = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "numberAvailable": 2, "numberReady": 2}
-
-
-@each(
-    ("found", "message"),
-    [
-        (obj("StatefulSet", {"replicas": 2}, **DONE), "1 of 2 replicas are updated"),
-        (obj("StatefulSet", {"replicas": 2}, **DONE | {"updateRevision": "a"}), READY),
-        (obj("StatefulSet", {"replicas": 1}, **DONE), "1 old replicas still exist"),
-        (obj("StatefulSet", {"replicas": 3}, **DONE), "2 of 3 replicas are created"),
-        (obj("StatefulSet", ROLLING, **DONE), READY),
-        (obj("StatefulSet", ROLLING, **DONE | {"updatedReplicas": 0}), "0 of 1 replicas are updated"),
-        (obj("StatefulSet", ON_DELETE, **DONE), READY),
-        (obj("DaemonSet"), "its controller has not seen it"),
-        (obj("DaemonSet", observedGeneration=2, updatedNumberScheduled=1, **NODES), "1 of 2 replicas are updated"),
-        (obj("DaemonSet", ON_DELETE, observedGeneration=2, updatedNumberScheduled=1, **NODES), READY),
-        (obj("DaemonSet", observedGeneration=2, updatedNumberScheduled=2, **NODES), READY),
-        (obj("DaemonSet", observedGeneration=2, desiredNumberScheduled=0), READY),
-        (obj("ReplicaSet", **LABELLED, availableReplicas=1, readyReplicas=1), READY),
-        (obj("ReplicaSet", **LABELLED), "0 of 1 replicas are available"),
-        (obj("ReplicaSet", replicas=1), "0 of 1 replicas are labelled"),
-        (obj("ReplicaSet", conditions=[condition("ReplicaFailure", message="no quota")]), "no quota"),
-    ],
-)
-def test_other_workloads_are_judged_as_by_kstatus(found: JSON, message: str) -> None:
+def test_what_a_person_holds_back_or_nobody_can_judge_is_not_awaited(found: JSON, message: str) -> None:
     assert message_of(verdict(found)) == message
 
 
@@ -123,63 +78,3 @@ UNSCHEDULABLE = condition("PodScheduled", "False", reason="Unschedulable", messa
 )
 def test_pods_and_jobs_are_ready_or_have_ended(found: JSON, ready: str, end: str) -> None:
     assert (message_of(verdict(found)), message_of(ended(found))) == (ready, end)
-
-
-def definition_in(*conditions: JSON) -> JSON:
-    return obj("CustomResourceDefinition", None, "apiextensions.k8s.io/v1", conditions=list(conditions))
-
-
-def widget(**status: JSON) -> JSON:
-    return obj("Widget", None, "example.com/v1", **status)
-
-
-@each(
-    ("found", "message"),
-    [
-        (obj("PersistentVolumeClaim", None, "v1", phase="Pending"), "is Pending, not Bound"),
-        (obj("PersistentVolumeClaim", None, "v1", phase="Bound"), READY),
-        (obj("Service", {"type": "LoadBalancer"}, "v1"), "has no cluster IP"),
-        (obj("Service", {"type": "LoadBalancer", "clusterIP": "10.0.0.1"}, "v1"), READY),
-        (obj("Service", {"type": "ExternalName"}, "v1"), READY),
-        (definition_in(condition("Established"), condition("NamesAccepted")), READY),
-        (definition_in(), "is not established: no reason is given"),
-        (
-            definition_in(condition("NamesAccepted", "False", reason="PluralConflict")),
-            "!its names are not accepted: PluralConflict",
-        ),
-        (
-            obj(
-                "APIService",
-                None,
-                "apiregistration.k8s.io/v1",
-                conditions=[condition("Available", "False", message="x")],
-            ),
-            "is not available: x",
-        ),
-        (widget(), READY),
-        (widget(conditions=[condition("Ready", "Unknown", reason="Starting")]), "is not ready: Starting"),
-        (widget(conditions=[condition("Ready")]), READY),
-        (widget(observedGeneration=1), "its controller has not seen its latest change"),
-        (widget(conditions=[condition("Reconciling", message="soon")]), "is being reconciled: soon"),
-        (widget(conditions=[condition("Stalled", message="never")]), "!has stalled: never"),
-        (widget(conditions="none") | {"spec": None}, READY),
-        (widget() | {"status": "fine"}, READY),
-        (widget() | {"metadata": {"name": "x", "deletionTimestamp": "now"}}, "is being deleted"),
-    ],
-)
-def test_other_kinds_are_judged_as_by_kstatus(found: JSON, message: str) -> None:
-    assert message_of(verdict(found)) == message
-
-
-@each(
-    ("kind", "api_version", "waits"),
-    [
-        ("ConfigMap", "v1", False),
-        ("Role", "rbac.authorization.k8s.io/v1", False),
-        ("Deployment", "apps/v1", True),
-        ("Gateway", "gateway.networking.k8s.io/v1", True),
-        ("Widget", "example.com/v1", True),
-    ],
-)
-def test_kubernetes_kinds_without_a_status_are_not_awaited(kind: str, api_version: str, waits: bool) -> None:
-    assert has_rule({"kind": kind, "apiVersion": api_version}) is waits
