@@ -1,7 +1,7 @@
 """Which objects of an earlier process are watched for an instance, and when, in virtual time. Level: pure."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -91,77 +91,64 @@ class World:
         """The instance is gone."""
         self._live.clear()
 
-    def end(self) -> None:
-        self.task.cancel()
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    yield (world := World())
+    world.task.cancel()
 
 
-async def test_objects_of_an_earlier_process_are_tracked_once_and_were_not_just_written() -> None:
-    world = World()
+async def test_objects_of_an_earlier_process_are_tracked_once_and_were_not_just_written(world: World) -> None:
     await world.run()
     assert await world.after(CALM) == TRACKED
     await world.run()
     assert (await world.after(2 * CALM), world.records.reads) == (TRACKED, 1)
-    world.end()
 
 
-async def test_record_is_read_when_the_runs_of_the_start_are_over() -> None:
-    world = World()
+async def test_record_is_read_when_the_runs_of_the_start_are_over(world: World) -> None:
     for _ in range(4):
         await world.run()
         world.states.note("another")
     assert world.records.reads == 0
     assert await world.after(2 * CALM) == TRACKED
-    world.end()
 
 
-async def test_objects_are_tracked_though_no_run_gets_to_them() -> None:
-    world = World()
+async def test_objects_are_tracked_though_no_run_gets_to_them(world: World) -> None:
     await world.run(failure="there is no version")
     assert await world.after(2 * CALM) == TRACKED
-    world.end()
 
 
-async def test_nothing_is_read_of_what_a_run_of_this_process_has_written() -> None:
-    world = World()
+async def test_nothing_is_read_of_what_a_run_of_this_process_has_written(world: World) -> None:
     await world.run()
     world.tracker.track(replace(HEAD, revision=4), (), written=True)
     await world.after(2 * CALM)
     assert world.records.reads == 0
-    world.end()
 
 
 @pytest.mark.parametrize("installed", [None, replace(HEAD, status="failed")])
-async def test_nothing_is_read_where_no_revision_is_deployed(installed: Head | None) -> None:
-    world = World()
+async def test_nothing_is_read_where_no_revision_is_deployed(world: World, installed: Head | None) -> None:
     world.installed = installed
     await world.run()
     assert (await world.after(2 * CALM), world.records.reads) == ([], 0)
-    world.end()
 
 
-async def test_nothing_is_read_while_a_run_may_write() -> None:
-    world = World()
+async def test_nothing_is_read_while_a_run_may_write(world: World) -> None:
     await asyncio.sleep(0)
     world.begin()
     world.states.note(UNIT)
     assert (await world.after(2 * CALM), world.records.reads) == ([], 0)
-    world.end()
 
 
-async def test_record_that_cannot_be_read_is_read_again_without_another_change() -> None:
-    world = World()
+async def test_record_that_cannot_be_read_is_read_again_without_another_change(world: World) -> None:
     world.records.away = True
     await world.run()
     assert await world.after(2 * CALM) == []
     world.records.away = False
     assert (await world.after(10), world.records.reads) == (TRACKED, 2)
-    world.end()
 
 
-async def test_instance_that_goes_while_its_record_is_read_is_not_tracked() -> None:
-    world = World()
+async def test_instance_that_goes_while_its_record_is_read_is_not_tracked(world: World) -> None:
     await world.run()
     await world.after(CALM - 0.095)
     world.remove()
     assert (await world.after(1), world.records.reads) == ([], 1)
-    world.end()

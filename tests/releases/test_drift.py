@@ -47,9 +47,7 @@ async def watched(client: Client) -> AsyncIterator[Watched]:
 
 @pytest.mark.parametrize("mode", ["missing", "warn", "repair"])
 async def test_deleted_object_is_reported_at_once(watched: Watched, mode: units.Drift) -> None:
-    for obj in (MAP, ROLE):
-        await watched.world.apply(obj)
-    watched.follow(MAP, ROLE, mode=mode)
+    await watched.begin(MAP, ROLE, mode=mode)
     assert await watched.after(5) == []
     await watched.world.delete(MAP)
     assert await watched.after(0.1) == ["default/ConfigMap/a"] == watched.found
@@ -64,8 +62,7 @@ async def test_deletion_before_the_watch_is_reported_at_the_start(watched: Watch
 
 
 async def test_release_that_is_being_written_reports_no_drift(watched: Watched) -> None:
-    await watched.world.apply(MAP)
-    watched.follow(MAP)
+    await watched.begin(MAP)
     await watched.after(1)
     watched.drift.pause(watched.world.identity)
     await watched.world.delete(MAP)
@@ -77,8 +74,7 @@ async def test_release_that_is_being_written_reports_no_drift(watched: Watched) 
 
 
 async def test_a_release_that_is_forgotten_is_not_watched(watched: Watched, sandbox: Sandbox) -> None:
-    await watched.world.apply(MAP)
-    watched.follow(MAP)
+    await watched.begin(MAP)
     await watched.after(1)
     watched.drift.forget(watched.world.identity)
     await watched.world.delete(MAP)
@@ -123,8 +119,7 @@ async def test_objects_shown_before_they_are_tracked_are_read_only_if_they_were_
 
 async def test_objects_that_a_release_has_just_made_are_not_missing(watched: Watched) -> None:
     """The watch is behind: it learns of them later than we."""
-    await watched.world.apply(MAP)
-    watched.follow(MAP)
+    await watched.begin(MAP)
     await watched.after(1)
     other = made("ConfigMap", "b")
     watched.follow(MAP, other)
@@ -135,8 +130,7 @@ async def test_objects_that_a_release_has_just_made_are_not_missing(watched: Wat
 async def test_uninstalled_kind_makes_its_objects_missing(watched: Watched) -> None:
     widgets = definition("example.com", "Widget", "v1")
     await watched.world.apply(widgets)
-    await watched.world.apply(WIDGET)
-    watched.follow(WIDGET)
+    await watched.begin(WIDGET)
     assert await watched.after(5) == []
     await watched.world.delete(widgets)
     assert "default/Widget/w" in await watched.after(5)
@@ -162,8 +156,7 @@ async def test_objects_of_an_unserved_kind_are_missing(watched: Watched) -> None
     ("mode", "told"), [("missing", ""), ("repair", " /metadata/labels/app.kubernetes.io~1managed-by")]
 )
 async def test_object_that_lost_its_watched_label_is_reported(watched: Watched, mode: units.Drift, told: str) -> None:
-    await watched.world.apply(MAP)
-    watched.follow(MAP, mode=mode)
+    await watched.begin(MAP, mode=mode)
     await watched.after(1)
     await watched.world.edit(MAP, {"metadata": {"labels": dict.fromkeys(LABELS, "Other")}})
     assert await watched.after(1) == ["default/ConfigMap/a" + told]
@@ -173,8 +166,7 @@ async def test_object_that_lost_its_watched_label_is_reported(watched: Watched, 
 
 @pytest.mark.parametrize("mode", ["warn", "repair"])
 async def test_changed_field_is_reported_once_until_it_changes_again(watched: Watched, mode: units.Drift) -> None:
-    await watched.world.apply(MAP)
-    watched.follow(MAP, mode=mode)
+    await watched.begin(MAP, mode=mode)
     assert await watched.after(5) == []
     for color in ("blue", "green", "yellow"):
         await watched.world.edit(MAP, {"data": {"color": color}})
@@ -199,8 +191,7 @@ async def test_the_same_change_is_reported_again_after_it_was_undone(watched: Wa
 
 @pytest.mark.slow
 async def test_field_that_another_controller_keeps_setting_is_reported_ever_more_rarely(watched: Watched) -> None:
-    await watched.world.apply(MAP)
-    watched.follow(MAP, mode="repair")
+    await watched.begin(MAP, mode="repair")
     tellings = 0
     for _ in range(180):  # three hours in which both write whenever they see what the other has done
         await watched.world.edit(MAP, {"data": {"color": "blue"}}, manager="controller")
@@ -214,8 +205,7 @@ async def test_field_that_another_controller_keeps_setting_is_reported_ever_more
 
 @pytest.mark.slow
 async def test_second_edit_hours_later_is_reported_as_soon_as_the_first(watched: Watched) -> None:
-    await watched.world.apply(MAP)
-    watched.follow(MAP, mode="repair")
+    await watched.begin(MAP, mode="repair")
     for _ in range(3):
         await watched.after(4 * 3600)
         await watched.world.edit(MAP, {"data": {"color": "blue"}})
@@ -224,8 +214,7 @@ async def test_second_edit_hours_later_is_reported_as_soon_as_the_first(watched:
 
 
 async def test_changed_fields_are_ignored_unless_requested(watched: Watched) -> None:
-    await watched.world.apply(MAP)
-    watched.follow(MAP)
+    await watched.begin(MAP)
     await watched.world.edit(MAP, {"data": {"color": "blue"}})
     assert await watched.after(100) == []
 
@@ -278,8 +267,7 @@ async def test_status_updates_cause_no_read(watched: Watched, sandbox: Sandbox) 
 
 
 async def test_unreadable_object_is_read_again_later(watched: Watched, sandbox: Sandbox) -> None:
-    await watched.world.apply(MAP)
-    watched.follow(MAP)
+    await watched.begin(MAP)
     await watched.after(1)
     sandbox.faults.add(Fault("answer", "GET /api/v1/namespaces/default/configmaps/a", times=2, status=503))
     await watched.world.delete(MAP)

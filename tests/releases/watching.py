@@ -96,6 +96,12 @@ class Watched:
     def follow(self, *objects: JSON, mode: units.Drift = "missing") -> None:
         self.drift.track(self.world.identity, objects, mode)
 
+    async def begin(self, *objects: JSON, mode: units.Drift = "missing") -> None:
+        """The release is there, and followed."""
+        for obj in objects:
+            await self.world.apply(obj)
+        self.follow(*objects, mode=mode)
+
     async def listen(self) -> None:
         async for finding in self.drift.findings():
             self.told.append(" ".join((str(finding), *finding.fields)))

@@ -117,28 +117,8 @@ def test_all_problems_of_a_section_are_reported() -> None:
     assert "fooEnabled: must be" in found.problems["foo"]
 
 
-TEXTS = st.text(max_size=6) | st.sampled_from(
-    [
-        "y",
-        "on",
-        "1e3",
-        "0644",
-        "0x1f",
-        "1:30",
-        "2026-01-01",
-        "2026-1-1",
-        "null",
-        "~",
-        "=",
-        "<<",
-        ".5",
-        " a",
-        "a: b",
-        "a\nb",
-        "-",
-        "# a",
-    ]
-)
+WORDS_OF_YAML = ["y", "on", "1e3", "0644", "0x1f", "1:30", "2026-01-01", "2026-1-1", "null", "~", "=", "<<", ".5", "-"]
+TEXTS = st.text(max_size=6) | st.sampled_from([*WORDS_OF_YAML, " a", "a: b", "a\nb", "# a"])
 VALUES: st.SearchStrategy[JSON] = st.recursive(
     st.none()
     | st.booleans()

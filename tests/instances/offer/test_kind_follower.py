@@ -61,20 +61,25 @@ def external(name: str, **keys: Any) -> Addon:
     return addon(name, of=EXTERNAL, **keys)
 
 
-async def started(make_site: MakeSite, *addons: Addon) -> Offering:
+async def started(make_site: MakeSite, *addons: Addon) -> tuple[Offering, Living]:
     world = Living(make_site())
     offering = Offering(world, *addons)
     await world.start()
-    return offering
+    return offering, world
+
+
+async def installed(make_site: MakeSite, *others: Addon) -> tuple[Offering, Living]:
+    """An instance of one addon, of these that are offered, has run."""
+    offering, world = await started(make_site, external("dns"), *others)
+    world.put("x", "dns")
+    assert await world.runs() == [DNS]
+    return offering, world
 
 
 async def test_what_leaves_the_offer_keeps_what_it_has_installed_and_its_kind_is_not_watched(
     make_site: MakeSite,
 ) -> None:
-    offering = await started(make_site, external("dns"), external("other"))
-    world = offering.world
-    world.put("x", "dns")
-    assert await world.runs() == [DNS]
+    offering, world = await installed(make_site, external("other"))
     before = world.object("x")
     offering.set(external("other"))
     assert await world.runs() == []
@@ -89,10 +94,7 @@ async def test_what_leaves_the_offer_keeps_what_it_has_installed_and_its_kind_is
 
 
 async def test_what_comes_back_continues(make_site: MakeSite) -> None:
-    offering = await started(make_site, external("dns"))
-    world = offering.world
-    world.put("x", "dns")
-    await world.runs()
+    offering, world = await installed(make_site)
     offering.set()
     await world.runs()
     kept = world.object("x")
@@ -103,10 +105,7 @@ async def test_what_comes_back_continues(make_site: MakeSite) -> None:
 
 
 async def test_instance_deleted_meanwhile_is_removed_when_its_addon_is_back(make_site: MakeSite) -> None:
-    offering = await started(make_site, external("dns"))
-    world = offering.world
-    world.put("x", "dns")
-    await world.runs()
+    offering, world = await installed(make_site)
     offering.set()
     await world.runs()
     world.cluster.put(deleted(world.object("x")))
@@ -123,10 +122,7 @@ def deleted(obj: Any) -> Any:
 
 
 async def test_deletion_that_is_under_way_goes_on(make_site: MakeSite) -> None:
-    offering = await started(make_site, external("dns"))
-    world = offering.world
-    world.put("x", "dns")
-    await world.runs()
+    offering, world = await installed(make_site)
     world.site.work.takes = {f"{DNS} uninstall": 20.0}
     world.delete("x", "dns")
     await asyncio.sleep(1)
@@ -136,10 +132,7 @@ async def test_deletion_that_is_under_way_goes_on(make_site: MakeSite) -> None:
 
 
 async def test_addon_whose_files_have_changed_runs_again_with_them(make_site: MakeSite) -> None:
-    offering = await started(make_site, external("dns"))
-    world = offering.world
-    world.put("x", "dns")
-    await world.runs()
+    offering, world = await installed(make_site)
     changed = replace(external("dns", channel="next"), stamp="2")
     offering.set(changed)
     assert await world.runs() == [DNS]
@@ -147,8 +140,7 @@ async def test_addon_whose_files_have_changed_runs_again_with_them(make_site: Ma
 
 
 async def test_change_during_a_run_waits_for_its_end(make_site: MakeSite) -> None:
-    offering = await started(make_site, external("dns"))
-    world = offering.world
+    offering, world = await started(make_site, external("dns"))
     world.site.work.takes = {f"{DNS} release": 30.0}
     world.put("x", "dns")
     await world.site.reaches(f"{DNS} release")
@@ -158,10 +150,7 @@ async def test_change_during_a_run_waits_for_its_end(make_site: MakeSite) -> Non
 
 
 async def test_run_that_begins_when_its_addon_has_left_writes_nothing(make_site: MakeSite) -> None:
-    offering = await started(make_site, external("dns"))
-    world = offering.world
-    world.put("x", "dns")
-    await world.runs()
+    _, world = await installed(make_site)
     planner = world.planner(DNS)
     world.registry.withdraw("dns")
     served = await planner.served.get()
@@ -171,26 +160,22 @@ async def test_run_that_begins_when_its_addon_has_left_writes_nothing(make_site:
 
 
 async def test_another_kind_under_one_name_leaves_the_instances_of_the_first(make_site: MakeSite) -> None:
-    offering = await started(make_site, external("dns"))
-    world = offering.world
-    world.put("x", "dns")
-    await world.runs()
+    offering, world = await installed(make_site)
     offering.set(addon("dns", of={**EXTERNAL, "kind": "Names", "plural": "names"}))
     assert (await world.runs(), world.site.releases.installed) == ([], {DNS})
     assert ["its kind is addons.x-k8s.io/v1alpha1 Names now" in left.reason for left in offering.left] == [True]
 
 
 async def test_kind_without_instances_leaves_without_a_word(make_site: MakeSite) -> None:
-    offering = await started(make_site, external("dns"))
+    offering, world = await started(make_site, external("dns"))
     offering.set()
-    await offering.world.runs()
+    await world.runs()
     assert [*offering.sight.losses()] == []
 
 
 async def test_instance_that_waits_for_an_addon_runs_when_it_is_offered(make_site: MakeSite) -> None:
     waiting = external("dns", requires={"addons": ["proxy"]})
-    offering = await started(make_site, waiting)
-    world = offering.world
+    offering, world = await started(make_site, waiting)
     world.put("x", "dns")
     assert (await world.runs(), world.phases) == ([], {"x": "Pending"})
     assert "addon proxy, which is not offered" in str(world.obstacle(DNS))
@@ -202,8 +187,7 @@ async def test_instance_that_waits_for_an_addon_runs_when_it_is_offered(make_sit
 async def test_withdrawn_rival_lets_no_one_in_by_itself(make_site: MakeSite) -> None:
     """What it has installed is still there."""
     cni = {"exclusive": "cni"}
-    offering = await started(make_site, external("a", **cni), external("b", **cni))
-    world = offering.world
+    offering, world = await started(make_site, external("a", **cni), external("b", **cni))
     world.put("x", "a", created=1)
     world.put("y", "b", created=2)
     await world.runs()
@@ -212,8 +196,8 @@ async def test_withdrawn_rival_lets_no_one_in_by_itself(make_site: MakeSite) -> 
 
 
 async def test_global_values_of_all_addons_are_shared_at_each_change(make_site: MakeSite) -> None:
-    offering = await started(make_site)
+    offering, world = await started(make_site)
     values = AddonValues(shared={"zone": "x"})
     offering.offer.set_directories([OfferedAddon(external("dns"), values, "")], ())
-    await offering.world.runs()
+    await world.runs()
     assert offering.shared == [{}, {"zone": "x"}]

@@ -52,6 +52,11 @@ class Tracked:
     async def apply(self, obj: Any, **change: Any) -> None:
         await self.world.apply(with_marks(obj, MARKS) | change)
 
+    async def deploy(self) -> None:
+        """The Deployment is there, and ready."""
+        await self.apply(WEB)
+        await self.ready()
+
     async def ready(self, generation: int = 1, **status: Any) -> None:
         """The Deployment's controller has made it ready."""
         conditions = [condition("Available"), PROGRESSED]
@@ -122,8 +127,7 @@ async def test_release_without_rules_is_current_at_once(tracked: Tracked, sandbo
 
 async def test_state_before_a_write_is_never_reported(tracked: Tracked, sandbox: Sandbox) -> None:
     """The watch still shows the Deployment as it was ready."""
-    await tracked.apply(WEB)
-    await tracked.ready()
+    await tracked.deploy()
     tracked.track(WEB)
     assert await tracked.after(1) == ["Deployment default/web Current"]
     stalled = sandbox.faults.add(Fault("stall", "watch=true"))
@@ -135,8 +139,7 @@ async def test_state_before_a_write_is_never_reported(tracked: Tracked, sandbox:
 
 
 async def test_restart_reads_nothing_but_the_watch(tracked: Tracked, sandbox: Sandbox) -> None:
-    await tracked.apply(WEB)
-    await tracked.ready()
+    await tracked.deploy()
     sandbox.faults.requests.clear()
     tracked.track(WEB, written=False)
     assert await tracked.after(1) == ["Deployment default/web Current"]
@@ -145,8 +148,7 @@ async def test_restart_reads_nothing_but_the_watch(tracked: Tracked, sandbox: Sa
 
 async def test_drift_and_health_share_one_watch_of_a_kind(tracked: Tracked, sandbox: Sandbox) -> None:
     drift = Drift(tracked.world.client, tracked.world.kinds, tracked.watches, tracked.background)
-    await tracked.apply(WEB)
-    await tracked.ready()
+    await tracked.deploy()
     drift.track(RELEASE, [WEB], "missing")
     tracked.track(WEB, written=False)
     assert await tracked.after(1) == ["Deployment default/web Current"]
@@ -161,16 +163,14 @@ async def test_objects_of_other_releases_have_no_health(tracked: Tracked) -> Non
 
 
 async def test_forbidden_kind_is_unknown(tracked: Tracked, sandbox: Sandbox) -> None:
-    await tracked.apply(WEB)
-    await tracked.ready()
+    await tracked.deploy()
     sandbox.faults.add(Fault("answer", "GET /apis/apps/v1/deployments", status=403))
     tracked.track(WEB, written=False)
     assert (await tracked.after(1))[0].startswith("Deployment default/web Unknown it cannot be watched")
 
 
 async def test_forbidden_read_is_unknown(tracked: Tracked, sandbox: Sandbox) -> None:
-    await tracked.apply(WEB)
-    await tracked.ready()
+    await tracked.deploy()
     fault = sandbox.faults.add(Fault("answer", "GET /apis/apps/v1/namespaces/default/deployments/web", status=403))
     tracked.track(WEB)
     assert (await tracked.after(1))[0].startswith("Deployment default/web Unknown it cannot be read")
@@ -186,8 +186,7 @@ async def test_unserved_kind_is_not_current(tracked: Tracked) -> None:
 
 @pytest.mark.slow
 async def test_lost_connection_makes_health_unknown_after_75_s(tracked: Tracked, sandbox: Sandbox) -> None:
-    await tracked.apply(WEB)
-    await tracked.ready()
+    await tracked.deploy()
     tracked.track(WEB)
     assert await tracked.after(1) == ["Deployment default/web Current"]
     tracked.changes.clear()
@@ -200,8 +199,7 @@ async def test_lost_connection_makes_health_unknown_after_75_s(tracked: Tracked,
 
 async def test_silent_watch_makes_health_unknown(tracked: Tracked, sandbox: Sandbox) -> None:
     """The server takes connections and sends nothing."""
-    await tracked.apply(WEB)
-    await tracked.ready()
+    await tracked.deploy()
     tracked.track(WEB)
     assert await tracked.after(1) == ["Deployment default/web Current"]
     sandbox.faults.add(Fault("drop", "/apis/apps/v1/deployments"))

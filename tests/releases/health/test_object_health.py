@@ -140,6 +140,7 @@ def deployment(*conditions: JSON, spec: JSON = None, **status: JSON) -> JSON:
             "InProgress LessReplicas: 3 of 4 replicas are created",
         ),
         (obj("Deployment", "apps/v1"), "InProgress LessReplicas: 0 of 1 replicas are created"),
+        (deployment(spec={"paused": True}, replicas=2), "InProgress LessReplicas: 2 of 3 replicas are created"),
     ],
 )
 def test_deployments(found: JSON, expected: str) -> None:
