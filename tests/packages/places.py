@@ -2,11 +2,14 @@
 
 import base64
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
+import pytest
+
+from hookrunner.errors import PackageError
 from hookrunner.kube.client import Client
 from hookrunner.kube.credentials import Connection, Credentials
 from hookrunner.metrics.names import Metrics
@@ -26,6 +29,13 @@ CHART = {"Chart.yaml": b"name: a\n", "templates/a.yaml": b"kind: A\n", "template
 def with_checksums(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files and their list, as someone publishes them."""
     return {**files, CHECKSUMS: render_checksums(compute_checksums(files))}
+
+
+async def refusal_of(answer: Awaitable[object]) -> PackageError:
+    """The error in place of an answer."""
+    with pytest.raises(PackageError) as raised:
+        await answer
+    return raised.value
 
 
 class Place(Protocol):

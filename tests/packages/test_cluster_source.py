@@ -16,7 +16,7 @@ from hookrunner.packages.cluster_source import PACKAGE_LABEL, VERSION_LABEL, wat
 from hookrunner.packages.source_locations import ClusterLocation
 from kubesandbox.faults import Fault
 from kubetypes.json_values import JSON
-from tests.packages.places import CHART, ClusterPlace, cluster_place, with_checksums
+from tests.packages.places import CHART, ClusterPlace, cluster_place, refusal_of, with_checksums
 
 LOCATION = ClusterLocation("ConfigMap", "default")
 LABELS = {PACKAGE_LABEL: "coredns", VERSION_LABEL: "1.0"}
@@ -29,9 +29,7 @@ async def place() -> AsyncIterator[ClusterPlace]:
 
 
 async def refusal(place: ClusterPlace, version: str = "1.0") -> PackageError:
-    with pytest.raises(PackageError) as raised:
-        await place.source.read_package("coredns", version)
-    return raised.value
+    return await refusal_of(place.source.read_package("coredns", version))
 
 
 async def test_several_objects_form_a_package(place: ClusterPlace) -> None:
@@ -40,6 +38,11 @@ async def test_several_objects_form_a_package(place: ClusterPlace) -> None:
     package = await place.source.read_package("coredns", "1.0")
     assert {path: len(data) for path, data in package.files.items()} == {f"f{n:02}": n for n in range(40)}
     assert len(place.api.asked("list")) == 3
+
+
+async def test_an_object_of_more_files_than_allowed_is_refused(place: ClusterPlace) -> None:
+    place.put("a", {f"f{number:04}": b"" for number in range(1001)}, LABELS)
+    assert (await refusal(place)).reason == "TooLarge"
 
 
 async def test_a_file_in_two_objects_is_refused(place: ClusterPlace) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from hookrunner.errors import PackageError
 from hookrunner.packages.directory_source import DirectorySource
-from tests.packages.places import FILES, DirectoryPlace
+from tests.packages.places import FILES, DirectoryPlace, refusal_of
 
 
 @pytest.fixture
@@ -22,9 +22,7 @@ def place(tmp_path: Path) -> DirectoryPlace:
 
 
 async def refusal(place: DirectoryPlace) -> PackageError:
-    with pytest.raises(PackageError) as raised:
-        await place.source.read_package("coredns", "1.0")
-    return raised.value
+    return await refusal_of(place.source.read_package("coredns", "1.0"))
 
 
 async def test_a_mounted_config_map_is_a_source(tmp_path: Path) -> None:
@@ -154,6 +152,4 @@ async def test_what_is_a_file_where_a_directory_belongs_is_refused(place: Direct
     (place.root / "edge").mkdir()
     assert await place.source.list_versions("coredns") == ["1.0"]
     for answer in (place.source.read_package("coredns", "2.0"), place.source.read_channel("edge")):
-        with pytest.raises(PackageError) as raised:
-            await answer
-        assert raised.value.reason == "Malformed"
+        assert (await refusal_of(answer)).reason == "Malformed"

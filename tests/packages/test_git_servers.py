@@ -15,7 +15,8 @@ from hookrunner.packages.names import LARGEST_TRANSFER
 from tests.packages.git_bombs import COMMIT, TREE, chain, instead, object_name, plain, twice, write_pack, zeros
 from tests.packages.git_place import GitPlace, git_place
 from tests.packages.name_server import Names
-from tests.packages.test_git_source import CHANNEL, POSTED, REFS, SHA, refusal
+from tests.packages.places import refusal_of
+from tests.packages.test_git_source import CHANNEL, POSTED, REFS, SHA
 from tests.packages.web_place import Answer
 from tests.tables import each
 
@@ -40,7 +41,7 @@ async def test_a_server_that_hangs_is_left_at_the_deadline(place: GitPlace, tmp_
     place.answers[path] = Answer(body=None)
     source = place.source_at(f"git::{place.url}", checkouts)
     for _ in range(2):
-        error = await refusal(source.read_channel("stable"))
+        error = await refusal_of(source.read_channel("stable"))
         assert (error.reason, "within 0.3 s; raise --addon-fetch-timeout" in str(error)) == ("Unreachable", True)
     place.answers.clear()
     assert await place.source.read_channel("stable") == CHANNEL.decode()
@@ -50,7 +51,7 @@ async def test_a_fetch_that_is_left_in_the_middle_leaves_nothing(place: GitPlace
     place.put_channel("stable", CHANNEL)
     place.fetch_answer = Answer(body=None)
     checkouts = GitCheckouts(tmp_path / "checkouts", place.reader, place.credentials, timeout=0.5)
-    await refusal(place.source_at(f"git::{place.url}", checkouts).read_channel("stable"))
+    await refusal_of(place.source_at(f"git::{place.url}", checkouts).read_channel("stable"))
     assert [name for name, _ in place.requests][-1] == "fetch"
     assert os.listdir(tmp_path / "checkouts") == []
 
@@ -79,7 +80,7 @@ async def test_an_answer_that_is_none(place: GitPlace, path: str, answer: Answer
     place.put_channel("stable", CHANNEL)
     place.answers = {path: answer}
     place.answers["/elsewhere"] = Answer(body=b"x", headers=GIT_REFS)
-    error = await refusal(place.source.read_channel("stable"))
+    error = await refusal_of(place.source.read_channel("stable"))
     assert (error.reason, problem in str(error)) == (reason, True), error
 
 
@@ -100,7 +101,7 @@ def packet(text: bytes) -> bytes:
 async def test_objects_that_are_none(place: GitPlace, tmp_path: Path, body: bytes, reason: str, problem: str) -> None:
     place.put_channel("stable", CHANNEL)
     place.fetch_answer = Answer(body=body, headers=GIT_RESULT)
-    error = await refusal(place.source.read_channel("stable"))
+    error = await refusal_of(place.source.read_channel("stable"))
     assert (error.reason, problem in str(error)) == (reason, True), error
     assert [path for _, path in place.requests if path not in (REFS, POSTED)] == []
     assert os.listdir(tmp_path / "checkouts") == []
@@ -126,7 +127,7 @@ async def test_a_small_pack_that_unpacks_to_a_gibibyte_is_refused(
 ) -> None:
     place.put_channel("stable", CHANNEL)
     place.fetch_answer = sent(pack := write_pack(make()))
-    error = await refusal(place.source.read_channel("stable"))
+    error = await refusal_of(place.source.read_channel("stable"))
     assert (len(pack) < 2 << 20, error.reason) == (True, "TooLarge")
     assert "cannot be unpacked: no result within 512 MiB of memory" in str(error)
     assert os.listdir(tmp_path / "checkouts") == []
@@ -149,7 +150,7 @@ async def test_the_objects_of_another_commit_are_refused(place: GitPlace) -> Non
     others = place.repository.pack()
     place.put_channel("stable", b"manifests: []\n")
     place.fetch_answer = sent(others)
-    error = await refusal(place.source.read_channel("stable"))
+    error = await refusal_of(place.source.read_channel("stable"))
     assert (error.reason, "is damaged" in str(error)) == ("Malformed", True), error
 
 
@@ -160,7 +161,7 @@ async def test_a_tag_of_another_commit_than_the_server_says_is_refused(place: Gi
     said = packet(f"{tag} refs/tags/v1 peeled:{SHA}\n".encode()) + b"0000"
     place.answers[POSTED] = Answer(body=said, headers=GIT_RESULT)
     place.fetch_answer = sent(place.repository.pack())
-    error = await refusal(place.source_at(f"git::{place.url}?ref=v1").read_channel("stable"))
+    error = await refusal_of(place.source_at(f"git::{place.url}?ref=v1").read_channel("stable"))
     assert (error.reason, f"in place of {SHA}" in str(error)) == ("Malformed", True), error
 
 
@@ -181,17 +182,17 @@ async def test_a_public_server_leads_to_no_private_address(tmp_path: Path) -> No
             status=302, headers={"Location": f"{place.url}/info/refs?x".replace("127.0.0.1", "inside")}
         )
         url = place.url.replace("127.0.0.1", "localhost")
-        error = await refusal(place.source_at(f"git::{url}").read_channel("stable"))
+        error = await refusal_of(place.source_at(f"git::{url}").read_channel("stable"))
         assert "inside has a private address" in str(error)
 
 
 async def test_a_password_is_sent_to_its_server_and_shown_nowhere(place: GitPlace) -> None:
     place.put_channel("stable", CHANNEL)
     place.required = encode_basic_auth("me", "s3cret/:@")
-    assert "HTTP 401" in str(await refusal(place.source.read_channel("stable")))
+    assert "HTTP 401" in str(await refusal_of(place.source.read_channel("stable")))
     host = place.url.split("/")[2]
     place.logins.write_text(f'{{"auths": {{"{host}/addons.git": {{"username": "me", "password": "s3cret/:@"}}}}}}')
     assert await place.source.read_channel("stable") == CHANNEL.decode()
     source = place.source_at(f"git::{place.url.replace('//', '//me:s3cret%2F:%40@')}?ref=gone")
-    assert "'gone'" in str(error := await refusal(source.read_channel("stable")))
+    assert "'gone'" in str(error := await refusal_of(source.read_channel("stable")))
     assert ["s3cret" in text for text in (str(error), source.location, repr(error.__cause__))] == [False] * 3

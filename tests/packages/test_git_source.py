@@ -6,18 +6,17 @@ Level: sandbox.
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from hookrunner.errors import PackageError
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package import parse_package
 from hookrunner.packages.publishing.directory_target import DirectoryTarget
 from hookrunner.packages.publishing.source_mirror import MirrorRequest, mirror
 from tests.packages.git_place import GitPlace, git_place
-from tests.packages.places import FILES, with_checksums
+from tests.packages.places import FILES, refusal_of, with_checksums
 from tests.tables import each
 
 pytestmark = pytest.mark.slow
@@ -36,12 +35,6 @@ async def place(tmp_path: Path) -> AsyncIterator[GitPlace]:
 async def files(tmp_path: Path) -> AsyncIterator[GitPlace]:
     async with git_place(tmp_path, is_web=False) as place:
         yield place
-
-
-async def refusal(answer: Awaitable[object]) -> PackageError:
-    with pytest.raises(PackageError) as raised:
-        await answer
-    return raised.value
 
 
 def put_versions(place: GitPlace) -> dict[str, str]:
@@ -70,21 +63,22 @@ REFERENCES = [
 ]
 
 
-@pytest.mark.parametrize("protocol", ["version=2", ""], ids=["now", "old"])
-async def test_a_reference_is_a_branch_a_tag_or_the_default(place: GitPlace, protocol: str) -> None:
-    commits, place.protocol, read = put_versions(place), protocol, {}
+async def require_references(place: GitPlace) -> None:
+    commits, read = put_versions(place), {}
     for text, _ in REFERENCES:
         source = place.source_at(f"git::{place.url}{text}", kubernetes="v1.34.2-gke.100")
         read[text] = (await source.read_channel("stable")).split()[-1], source.commit
     assert read == {text: (name, commits[name]) for text, name in REFERENCES}
 
 
+@pytest.mark.parametrize("protocol", ["version=2", ""], ids=["now", "old"])
+async def test_a_reference_is_a_branch_a_tag_or_the_default(place: GitPlace, protocol: str) -> None:
+    place.protocol = protocol
+    await require_references(place)
+
+
 async def test_references_in_files_mean_the_same(files: GitPlace) -> None:
-    commits, read = put_versions(files), {}
-    for text, _ in REFERENCES:
-        source = files.source_at(f"git::{files.url}{text}", kubernetes="v1.34.2-gke.100")
-        read[text] = (await source.read_channel("stable")).split()[-1], source.commit
-    assert read == {text: (name, commits[name]) for text, name in REFERENCES}
+    await require_references(files)
 
 
 async def test_a_commit_that_is_named_is_fetched_without_a_question(place: GitPlace) -> None:
@@ -208,16 +202,16 @@ async def test_a_directory_of_the_repository_is_the_source(files: GitPlace) -> N
 async def test_what_the_repository_does_not_have(place: GitPlace, text: str, reason: str, problem: str) -> None:
     place.repository.git("update-index", "--add", "--cacheinfo", f"160000,{SHA},module")
     place.put_channel("stable", CHANNEL)
-    error = await refusal(place.source_at(f"git::{place.url}{text}").read_channel("stable"))
+    error = await refusal_of(place.source_at(f"git::{place.url}{text}").read_channel("stable"))
     assert (error.reason, problem in str(error)) == (reason, True), error
     assert str(error).startswith(f"git::{place.url}{text}: ")
 
 
 async def test_an_empty_repository_and_none_are_named(files: GitPlace, tmp_path: Path) -> None:
     files.repository.git("init", "--quiet", "--bare", str(tmp_path / "empty.git"))
-    error = await refusal(files.source_at(f"git::{tmp_path}/empty.git").read_channel("stable"))
+    error = await refusal_of(files.source_at(f"git::{tmp_path}/empty.git").read_channel("stable"))
     assert (error.reason, "no commit yet, or no default branch" in str(error)) == ("NotFound", True)
-    error = await refusal(files.source_at(f"git::{tmp_path}/none").read_channel("stable"))
+    error = await refusal_of(files.source_at(f"git::{tmp_path}/none").read_channel("stable"))
     assert (error.reason, "is no git repository" in str(error)) == ("Unreachable", True)
 
 
@@ -231,9 +225,9 @@ async def test_submodules_and_lfs_are_refused_where_they_are_needed(files: GitPl
     files.repository.git("update-index", "--add", "--cacheinfo", f"160000,{SHA},packages/coredns/3.0.0/crds")
     files.repository.git("update-index", "--add", "--cacheinfo", f"160000,{SHA},packages/flannel")
     files.repository.git("commit", "--quiet", "--message", "more")
-    said = [str(await refusal(files.source.read_channel("stable")))]
-    said += [str(await refusal(files.source.read_package("coredns", version))) for version in ("2.0.0", "3.0.0")]
-    said += [str(await refusal(files.source.read_package("flannel", "1.0.0")))]
+    said = [str(await refusal_of(files.source.read_channel("stable")))]
+    said += [str(await refusal_of(files.source.read_package("coredns", version))) for version in ("2.0.0", "3.0.0")]
+    said += [str(await refusal_of(files.source.read_package("flannel", "1.0.0")))]
     assert [("Git LFS" in text, "is a submodule, which is not fetched" in text) for text in said] == [
         (True, False),
         (True, False),
@@ -253,7 +247,7 @@ async def test_links_stay_inside(files: GitPlace) -> None:
     files.repository.commit()
     assert await files.source.read_channel("stable") == CHANNEL.decode()
     assert (await files.source.read_package("coredns", "latest")).files == FILES
-    assert "by a symbolic link" in str(await refusal(files.source.read_channel("outside")))
+    assert "by a symbolic link" in str(await refusal_of(files.source.read_channel("outside")))
 
 
 async def test_trees_that_no_git_makes_write_nothing_elsewhere(files: GitPlace, tmp_path: Path) -> None:
@@ -277,7 +271,7 @@ async def test_trees_that_no_git_makes_write_nothing_elsewhere(files: GitPlace, 
     said = []
     for entries in trees:
         repository.commit_tree(repository.write_tree(*entries))
-        said.append((await refusal(files.source.read_channel("stable"))).reason)
+        said.append((await refusal_of(files.source.read_channel("stable"))).reason)
     assert said == ["NoChannel"] * 2 + ["Malformed"] * (len(trees) - 2), "of two with one name, dulwich takes one"
     assert (os.listdir(outside), len(os.listdir(tmp_path / "checkouts"))) == ([], 1)
 
@@ -287,14 +281,14 @@ async def test_a_repository_that_unpacks_to_more_than_allowed_is_refused(files: 
     blob = repository.write_blob(bytes(5 << 20))
     tree = repository.write_tree(*((0o100644, b"f%05d" % number, blob) for number in range(20_001)))
     repository.commit_tree(tree)
-    assert "more than 20,000 files and directories" in str(await refusal(files.source.read_channel("stable")))
+    assert "more than 20,000 files and directories" in str(await refusal_of(files.source.read_channel("stable")))
     repository.commit_tree(repository.write_tree(*((0o100644, b"f%03d" % number, blob) for number in range(30))))
-    assert "more than 128 MiB" in str(await refusal(files.source.read_channel("stable")))
+    assert "more than 128 MiB" in str(await refusal_of(files.source.read_channel("stable")))
     assert os.listdir(tmp_path / "checkouts") == []
 
 
 async def test_a_file_that_is_too_large_is_refused_with_its_package_alone(files: GitPlace) -> None:
     files.put_package("coredns", "1.0.0", FILES)
     files.put_package("coredns", "2.0.0", {"manifest.yaml": bytes((5 << 20) + 2)})
-    assert (await refusal(files.source.read_package("coredns", "2.0.0"))).reason == "TooLarge"
+    assert (await refusal_of(files.source.read_package("coredns", "2.0.0"))).reason == "TooLarge"
     assert (await files.source.read_package("coredns", "1.0.0")).files == FILES

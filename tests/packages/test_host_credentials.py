@@ -16,7 +16,7 @@ from hookrunner.packages.host_credentials import (
     parse_credentials,
 )
 from hookrunner.packages.source_locations import ClusterLocation
-from tests.packages.places import cluster_place
+from tests.packages.places import cluster_place, refusal_of
 from tests.tables import each
 
 AUTH = base64.b64encode(b"you:se:cret").decode()
@@ -74,10 +74,9 @@ def test_a_password_may_have_colons_and_is_in_no_text() -> None:
 )
 async def test_what_cannot_be_used_is_named_without_a_value(tmp_path: Path, document: str, problem: str) -> None:
     (tmp_path / "config.json").write_text(document)
-    with pytest.raises(PackageError) as raised:
-        await CredentialsFile(tmp_path / "config.json").read()
-    text = str(raised.value)
-    assert (problem in text, "secret" in text, raised.value.reason) == (True, False, "Unreachable"), text
+    error = await refusal_of(CredentialsFile(tmp_path / "config.json").read())
+    text = str(error)
+    assert (problem in text, "secret" in text, error.reason) == (True, False, "Unreachable"), text
     assert text.startswith(f"--addon-credentials: {tmp_path}/config.json: ")
 
 

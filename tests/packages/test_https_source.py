@@ -15,7 +15,7 @@ from hookrunner.packages.https_source import HttpsSource
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher
 from tests.packages.name_server import Names
-from tests.packages.places import CHART, FILES, with_checksums
+from tests.packages.places import CHART, FILES, refusal_of, with_checksums
 from tests.packages.web_place import KUBERNETES, Answer, WebPlace, web_place
 from tests.tables import each
 
@@ -31,9 +31,7 @@ async def place(tmp_path: Path) -> AsyncIterator[WebPlace]:
 
 
 async def refusal(source: HttpsSource) -> PackageError:
-    with pytest.raises(PackageError) as raised:
-        await source.read_channel("stable")
-    return raised.value
+    return await refusal_of(source.read_channel("stable"))
 
 
 async def test_servers_are_trusted_as_the_system_trusts_them(
@@ -132,9 +130,7 @@ async def test_an_answer_that_is_none(place: WebPlace, answer: Answer, reason: s
 
 async def test_a_file_that_is_shorter_than_it_was_is_another_one(place: WebPlace) -> None:
     place.answers["/packages/coredns/1.0/manifest.yaml"] = Answer(body=FILES["manifest.yaml"][:5])
-    with pytest.raises(PackageError) as raised:
-        await place.source.read_package("coredns", "1.0")
-    assert raised.value.reason == "DigestMismatch"
+    assert (await refusal_of(place.source.read_package("coredns", "1.0"))).reason == "DigestMismatch"
 
 
 async def test_five_redirects_are_followed(place: WebPlace) -> None:
@@ -185,9 +181,8 @@ async def test_a_server_without_tls_is_named_as_such() -> None:
 async def test_a_broken_channel_is_named_with_its_server(place: WebPlace, text: bytes, problem: str) -> None:
     place.put_channel("stable", text)
     fetcher = PackageFetcher(PackageCache(Path("/nonexistent"), 1), "digest", Metrics(""))
-    with pytest.raises(PackageError) as raised:
-        await fetcher.read_channel(place.source, "stable")
-    assert str(raised.value).startswith(f"channel 'stable' at {place.base}{problem}")
+    error = await refusal_of(fetcher.read_channel(place.source, "stable"))
+    assert str(error).startswith(f"channel 'stable' at {place.base}{problem}")
 
 
 # ── redirects ─────────────────────────────────────────────────────────────────────────────────────────────────────────

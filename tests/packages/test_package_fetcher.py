@@ -22,7 +22,7 @@ from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest, 
 from hookrunner.packages.signatures.signing_keys import read_keys
 from hookrunner.packages.source_locations import ClusterLocation, SourceLocation, locations_of, parse_location
 from hookrunner.settings import AddonsSettings
-from tests.packages.places import CHART, FILES, DirectoryPlace, with_checksums
+from tests.packages.places import CHART, FILES, DirectoryPlace, refusal_of, with_checksums
 from tests.packages.signatures.openssl import make_key
 from tests.packages.web_place import Answer, WebPlace, web_place
 
@@ -46,12 +46,6 @@ def metrics() -> Metrics:
 @pytest.fixture
 def fetcher(tmp_path: Path, metrics: Metrics) -> PackageFetcher:
     return PackageFetcher(PackageCache(tmp_path / "cache", 1 << 30), "digest", metrics)
-
-
-async def refusal(fetcher: PackageFetcher, place: WebPlace, request: PackageRequest) -> PackageError:
-    with pytest.raises(PackageError) as raised:
-        await fetcher.fetch(place.source, request)
-    return raised.value
 
 
 async def test_a_package_is_fetched_once(fetcher: PackageFetcher, place: WebPlace, metrics: Metrics) -> None:
@@ -107,12 +101,11 @@ async def test_a_source_that_is_down_does_not_affect_what_is_installed(
     source = place.source_at(place.base, timeout=0.2)
     installed = PackageRequest("coredns", "1.0", installed=PACKAGE.digest)
     assert (await fetcher.fetch(source, installed)).digest == PACKAGE.digest
-    with pytest.raises(PackageError) as raised:
-        await fetcher.fetch(source, REQUEST)
-    assert raised.value.reason in ("Unreachable", "NotFound")
+    error = await refusal_of(fetcher.fetch(source, REQUEST))
+    assert error.reason in ("Unreachable", "NotFound")
     *_, logged = capfd.readouterr().err.splitlines()
     assert "package not usable" in logged
-    assert f"reason={raised.value.reason}" in logged
+    assert f"reason={error.reason}" in logged
     assert place.base in logged
 
 
@@ -121,7 +114,7 @@ async def test_a_package_that_changed_under_its_version_is_refused_until_accepte
 ) -> None:
     changed = parse_package("coredns", "1.0", CHART)
     place.put_package("coredns", "1.0", with_checksums(CHART))
-    error = await refusal(fetcher, place, PackageRequest("coredns", "1.0", installed=PACKAGE.digest))
+    error = await refusal_of(fetcher.fetch(place.source, PackageRequest("coredns", "1.0", installed=PACKAGE.digest)))
     assert error.reason == "DigestChanged"
     accepted = PackageRequest("coredns", "1.0", installed=PACKAGE.digest, accepted=changed.digest)
     assert (await fetcher.fetch(place.source, accepted)).digest == changed.digest
@@ -129,7 +122,7 @@ async def test_a_package_that_changed_under_its_version_is_refused_until_accepte
 
 async def test_a_package_without_a_pin_is_refused(fetcher: PackageFetcher, place: WebPlace, metrics: Metrics) -> None:
     place.put_package("coredns", "2.0", {"manifest.yaml": b"kind: A\n"})
-    assert (await refusal(fetcher, place, PackageRequest("coredns", "2.0"))).reason == "Unverified"
+    assert (await refusal_of(fetcher.fetch(place.source, PackageRequest("coredns", "2.0")))).reason == "Unverified"
     assert f'{{result="Unverified",source="{place.base}"}} 1' in metrics.exposition().decode()
     digest = parse_package("coredns", "2.0", {"manifest.yaml": b"kind: A\n"}).digest
     pinned = PackageRequest("coredns", "2.0", pin=digest)
@@ -137,7 +130,7 @@ async def test_a_package_without_a_pin_is_refused(fetcher: PackageFetcher, place
 
 
 async def test_a_package_that_is_not_the_pinned_one_is_refused(fetcher: PackageFetcher, place: WebPlace) -> None:
-    error = await refusal(fetcher, place, PackageRequest("coredns", "1.0", pin="sha256:" + "0" * 64))
+    error = await refusal_of(fetcher.fetch(place.source, PackageRequest("coredns", "1.0", pin="sha256:" + "0" * 64)))
     assert error.reason == "DigestMismatch"
 
 

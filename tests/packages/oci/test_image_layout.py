@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.errors import BadInput, PackageError
+from hookrunner.errors import BadInput
 from hookrunner.model.addons import Addon, AddonObject
 from hookrunner.packages.oci.image_layout import LayoutStore
 from hookrunner.packages.oci.manifests import REF_NAME
@@ -16,7 +16,7 @@ from hookrunner.packages.oci_locations import LayoutLocation
 from hookrunner.settings import AddonsSettings
 from hookrunner.testing.addons.addon_bench import offline_source
 from tests.packages.oci.artifacts import Layout, descriptor, files_artifact, sha256
-from tests.packages.places import FILES
+from tests.packages.places import FILES, refusal_of
 from tests.tables import each
 
 PUSHED = files_artifact(FILES)
@@ -27,9 +27,8 @@ def source_at(path: Path) -> OciSource:
 
 
 async def refusal(path: Path) -> str:
-    with pytest.raises(PackageError) as raised:
-        await source_at(path).read_package("coredns", "1.0")
-    return f"{raised.value.reason}: {raised.value}"
+    error = await refusal_of(source_at(path).read_package("coredns", "1.0"))
+    return f"{error.reason}: {error}"
 
 
 @each(

@@ -17,7 +17,7 @@ from hookrunner.packages.oci_locations import RegistryLocation
 from tests.packages.name_server import Names
 from tests.packages.oci.artifacts import archive_artifact, channel_artifact, files_artifact, packed, sha256
 from tests.packages.oci.registry_server import REPOSITORY, USER, GivenCredentials, RegistryServer, registry_server
-from tests.packages.places import FILES, with_checksums
+from tests.packages.places import FILES, refusal_of, with_checksums
 from tests.packages.web_place import Answer, web_place
 from tests.tables import each
 
@@ -35,9 +35,7 @@ async def registry() -> AsyncIterator[RegistryServer]:
 
 
 async def refusal(source: OciSource) -> PackageError:
-    with pytest.raises(PackageError) as raised:
-        await source.read_package("coredns", "1.0")
-    return raised.value
+    return await refusal_of(source.read_package("coredns", "1.0"))
 
 
 # ── logins ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,13 +1,12 @@
 """What is not signed is not read, from any source; registries: `tests/packages/oci`. Level: sandbox."""
 
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hookrunner.errors import PackageError
 from hookrunner.metrics.names import Metrics
 from hookrunner.packages.directory_source import DirectorySource
 from hookrunner.packages.package import Package, parse_package
@@ -17,7 +16,7 @@ from hookrunner.packages.signatures.signed_source import SignedSource
 from hookrunner.packages.signatures.signing_keys import SigningKey, read_keys, read_signing_key
 from hookrunner.packages.source_locations import ClusterLocation
 from tests.packages.git_place import git_place
-from tests.packages.places import FILES, DirectoryPlace, Place, cluster_place, with_checksums
+from tests.packages.places import FILES, DirectoryPlace, Place, cluster_place, refusal_of, with_checksums
 from tests.packages.signatures.openssl import make_key
 from tests.packages.web_place import Answer, WebPlace, web_place
 
@@ -51,33 +50,30 @@ def signed(place: Place, tmp_path: Path) -> SignedSource:
     return SignedSource(place.source, read_keys((tmp_path / "release.pub",)))
 
 
-async def refusal(answer: Awaitable[object]) -> tuple[str, str]:
-    with pytest.raises(PackageError) as raised:
-        await answer
-    return raised.value.reason, str(raised.value)
-
-
 async def test_channel_is_read_if_it_is_signed(place: Place, key: SigningKey, tmp_path: Path) -> None:
     source = signed(place, tmp_path)
     place.put_channel("stable", CHANNEL)
-    reason, text = await refusal(source.read_channel("stable"))
-    assert (reason, f"channel 'stable' in {place.source.location} has no signature" in text) == ("Unverified", True)
+    error = await refusal_of(source.read_channel("stable"))
+    assert (error.reason, f"channel 'stable' in {place.source.location} has no signature" in str(error)) == (
+        "Unverified",
+        True,
+    )
     place.put_channel("stable.sig", key.sign(CHANNEL + b"# other\n"))
-    assert (await refusal(source.read_channel("stable")))[0] == "Unverified"
+    assert (await refusal_of(source.read_channel("stable"))).reason == "Unverified"
     place.put_channel("stable.sig", key.sign(CHANNEL))
     assert await source.read_channel("stable") == CHANNEL.decode()
-    assert (await refusal(source.read_channel("edge")))[0] == "NoChannel"
+    assert (await refusal_of(source.read_channel("edge"))).reason == "NoChannel"
 
 
 async def test_package_is_read_if_its_list_is_signed(place: Place, key: SigningKey, tmp_path: Path) -> None:
     source = signed(place, tmp_path)
     place.put_channel("stable", CHANNEL)
     place.put_package("coredns", "1.0", LISTED)
-    reason, text = await refusal(source.read_package("coredns", "1.0"))
-    assert (reason, text.startswith("package coredns 1.0 has no signature")) == ("Unverified", True)
+    error = await refusal_of(source.read_package("coredns", "1.0"))
+    assert (error.reason, str(error).startswith("package coredns 1.0 has no signature")) == ("Unverified", True)
     place.put_package("coredns", "1.0", LISTED | {"SHA256SUMS.sig": key.sign(LISTED[LIST] + b"\n")})
     await place.source.read_channel("stable")  # packages of a git repository are those of the channel's commit
-    assert "fits none of the keys" in (await refusal(source.read_package("coredns", "1.0")))[1]
+    assert "fits none of the keys" in str(await refusal_of(source.read_package("coredns", "1.0")))
     place.put_package("coredns", "1.0", LISTED | {"SHA256SUMS.sig": key.sign(LISTED[LIST])})
     await place.source.read_channel("stable")
     package = parse_package("coredns", "1.0", LISTED)
@@ -87,9 +83,9 @@ async def test_package_is_read_if_its_list_is_signed(place: Place, key: SigningK
 
 async def test_files_without_a_list_cannot_be_signed(place: Place, key: SigningKey, tmp_path: Path) -> None:
     place.put_package("coredns", "1.0", {"manifest.yaml": FILES["manifest.yaml"]})
-    reason, text = await refusal(signed(place, tmp_path).read_package("coredns", "1.0"))
-    assert (reason, "has no SHA256SUMS that could be signed: seal it" in text) == ("Unverified", True)
-    assert (await refusal(signed(place, tmp_path).read_package("coredns", "2.0")))[0] == "NotFound"
+    error = await refusal_of(signed(place, tmp_path).read_package("coredns", "1.0"))
+    assert (error.reason, "has no SHA256SUMS that could be signed: seal it" in str(error)) == ("Unverified", True)
+    assert (await refusal_of(signed(place, tmp_path).read_package("coredns", "2.0"))).reason == "NotFound"
 
 
 async def test_files_other_than_those_of_the_signed_list_are_refused(
@@ -97,7 +93,7 @@ async def test_files_other_than_those_of_the_signed_list_are_refused(
 ) -> None:
     files = LISTED | {"SHA256SUMS.sig": key.sign(LISTED[LIST]), "manifest.yaml": b"kind: Secret\n"}
     place.put_package("coredns", "1.0", files)
-    assert (await refusal(signed(place, tmp_path).read_package("coredns", "1.0")))[0] == "DigestMismatch"
+    assert (await refusal_of(signed(place, tmp_path).read_package("coredns", "1.0"))).reason == "DigestMismatch"
 
 
 @pytest.fixture
@@ -108,7 +104,7 @@ async def web(tmp_path: Path) -> AsyncIterator[WebPlace]:
 
 async def test_signature_is_checked_before_any_file_is_fetched(web: WebPlace, key: SigningKey, tmp_path: Path) -> None:
     web.put_package("coredns", "1.0", LISTED)
-    await refusal(signed(web, tmp_path).read_package("coredns", "1.0"))
+    await refusal_of(signed(web, tmp_path).read_package("coredns", "1.0"))
     directory = "/packages/coredns/1.0"
     assert web.requests == [(f"{directory}/SHA256SUMS", 200), (f"{directory}/SHA256SUMS.sig", 404)]
 
@@ -125,7 +121,7 @@ async def test_cached_package_costs_two_small_answers_and_is_used_only_if_it_is_
     assert [(await fetcher.fetch(source, asked)).digest for asked in (request, pinned)] == [digest, digest]
     assert {status for _, status in web.requests} == {304}
     web.files["/packages/coredns/1.0/SHA256SUMS.sig"] = key.sign(b"other")
-    assert (await refusal(fetcher.fetch(source, pinned)))[0] == "Unverified"
+    assert (await refusal_of(fetcher.fetch(source, pinned))).reason == "Unverified"
 
 
 async def test_what_is_installed_stays_while_the_source_is_down(web: WebPlace, key: SigningKey, tmp_path: Path) -> None:
@@ -150,5 +146,5 @@ async def test_package_that_is_exchanged_after_its_signature_was_read_is_refused
     sealed = LISTED | {"SHA256SUMS.sig": key.sign(LISTED[LIST])}
     DirectoryPlace(tmp_path / "source").put_package("coredns", "1.0", sealed)
     source = SignedSource(ExchangingSource(tmp_path / "source"), read_keys((tmp_path / "release.pub",)))
-    reason, text = await refusal(source.read_package("coredns", "1.0"))
-    assert (reason, "which is signed" in text) == ("DigestMismatch", True)
+    error = await refusal_of(source.read_package("coredns", "1.0"))
+    assert (error.reason, "which is signed" in str(error)) == ("DigestMismatch", True)
