@@ -203,6 +203,12 @@ class Places:
         items = (await self._client.get("/api/v1/events"))["items"]
         return {item["metadata"]["namespace"] for item in items if item["reason"] == reason}
 
+    async def messages(self, place: str, reason: str) -> list[str]:
+        """What Events with this reason say about the instance in a place."""
+        items = (await self._client.get(f"/api/v1/namespaces/{place}/events"))["items"]
+        about = [item for item in items if item["involvedObject"]["apiVersion"] == GROUP]
+        return [item["message"] for item in about if item["reason"] == reason]
+
     async def records(self) -> list[str]:
         """The names of all release records."""
         items = (await self._client.get("/api/v1/namespaces/default/secrets"))["items"]

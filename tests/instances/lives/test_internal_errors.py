@@ -4,7 +4,6 @@ Level: sandbox."""
 
 import pytest
 
-from tests.instances.lives.places import GROUP
 from tests.instances.lives.site import LiveSite
 
 MAPS = "/api/v1/namespaces/n1/configmaps"
@@ -21,17 +20,7 @@ async def test_fault_of_ours_is_shown_keeps_no_other_instance_and_ends_with_its_
         assert (status["healthy"], conditions["Stalled"]) == (False, ("True", "InternalError"))
         assert status["errors"][0].startswith("internal error: KeyError in places.py")
         assert "no message may quote" not in str(status)
-        await site.until(lambda: messages(site), status["errors"])
+        await site.until(lambda: site.places.messages("n1", "InternalError"), status["errors"])
         assert any("_run_errors_total{" in line and "InternalError" in line for line in await process.series())
         process.wire.broken = ""
         await site.until(site.places.phases, {"n1": "Current", "n2": "Current"})
-
-
-async def messages(site: LiveSite) -> list[str]:
-    """Those of the Events that say so."""
-    items = (await site.client.get("/api/v1/namespaces/n1/events"))["items"]
-    return [
-        item["message"]
-        for item in items
-        if (item["reason"], item["involvedObject"]["apiVersion"]) == ("InternalError", GROUP)
-    ]
