@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from kubernetes import client as typed_client
 from kubernetes import config as typed_config
-from kubernetes import dynamic, watch
+from kubernetes import dynamic, utils, watch
 
 from tests.kubesandbox.contract.api import Api
 from tests.kubesandbox.contract.objects import config_map, deployment
@@ -14,6 +14,7 @@ from tests.kubesandbox.contract.objects import config_map, deployment
 # The package's types are only half there.
 client: Any = typed_client
 config: Any = typed_config
+create_from_dict: Any = utils.create_from_dict
 Watch: Any = watch.Watch
 DynamicClient: Any = dynamic.DynamicClient
 
@@ -41,6 +42,12 @@ def test_an_object_is_created_read_patched_and_deleted(core: Any, ns: str, name:
     assert (refused.value.status, refused.value.reason) == (404, "Not Found")
 
 
+def test_a_list_of_changes_is_a_json_patch(core: Any, ns: str, name: str) -> None:
+    core.create_namespaced_config_map(ns, config_map(name, {"x": "1"}))
+    patch = [{"op": "test", "path": "/data/x", "value": "1"}, {"op": "replace", "path": "/data/x", "value": "2"}]
+    assert core.patch_namespaced_config_map(name, ns, patch).data == {"x": "2"}
+
+
 def test_a_stale_replacement_is_a_conflict(core: Any, ns: str, name: str) -> None:
     stale = core.create_namespaced_config_map(ns, config_map(name))
     core.patch_namespaced_config_map(name, ns, {"data": {"a": "b"}})
@@ -56,6 +63,12 @@ def test_a_built_in_object_of_a_group_becomes_its_model(connected: Any, ns: str,
         "RollingUpdate",
         "busybox",
     )
+
+
+def test_manifests_are_created_by_the_packages_tools(connected: Any, ns: str, name: str) -> None:
+    items = [config_map(name), deployment(name)]
+    create_from_dict(connected, {"apiVersion": "v1", "kind": "List", "items": items}, namespace=ns)
+    assert client.AppsV1Api(connected).read_namespaced_deployment(name, ns).metadata.name == name
 
 
 def test_a_list_comes_in_pages(api: Api, core: Any) -> None:
@@ -88,14 +101,18 @@ def test_custom_objects_by_their_group(api: Api, connected: Any, ns: str, name: 
     custom.patch_namespaced_custom_object(kind.group, "v1", ns, kind.plural, name, {"spec": {"b": 2}})
     found: Any = custom.get_namespaced_custom_object(kind.group, "v1", ns, kind.plural, name)
     assert found["spec"] == {"a": 1, "b": 2}
+    defined = client.ApiextensionsV1Api(connected).read_custom_resource_definition(kind.name)
+    assert "Established" in {condition.type for condition in defined.status.conditions}
 
 
 def test_the_dynamic_client_finds_kinds_by_discovery(api: Api, connected: Any, ns: str, name: str) -> None:
     kind = api.kind()
     found: Any = DynamicClient(connected).resources.get(api_version=f"{kind.group}/v1", kind=kind.kind)
-    found.create(body=kind.object(name), namespace=ns)
+    made = found.create(body=kind.object(name), namespace=ns)
     applied = found.server_side_apply(
         body=kind.object(name, spec={"a": 1}), namespace=ns, name=name, field_manager="tester"
     )
     assert applied.spec.a == 1
     assert found.get(name=name, namespace=ns).metadata.name == name
+    events = found.watch(namespace=ns, name=name, resource_version=made.metadata.resourceVersion, timeout=1)
+    assert [(event["type"], event["object"].spec.a) for event in events] == [("MODIFIED", 1)]
