@@ -10,11 +10,7 @@ kubectl apply -f map.yaml
 sed -i 's/, drop: "2"//; s/keep: "1"/keep: "9"/' map.yaml
 kubectl diff -f map.yaml | grep '^[-+] '
 kubectl apply -f map.yaml
-kubectl get configmap $X -o jsonpath='{.data}{"\n"}'
 kubectl apply view-last-applied configmap $X
 kubectl patch configmap $X --type=merge -p '{"data":{"other":"x"}}'
 kubectl apply -f map.yaml
 kubectl get configmap $X -o jsonpath='{.data}{"\n"}'
-kubectl delete -f map.yaml
-kubectl delete -f map.yaml --ignore-not-found
-kubectl delete -f map.yaml

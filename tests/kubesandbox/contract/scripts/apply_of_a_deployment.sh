@@ -22,6 +22,3 @@ kubectl set env deployment/$X C=3
 kubectl apply -f d.yaml
 kubectl get deployment $X -o jsonpath='{.spec.template.spec.containers[0].image} {.spec.template.spec.containers[0].env}{"\n"}'
 kubectl scale deployment $X --replicas=0 --current-replicas=5
-kubectl scale deployment $X --replicas=0
-kubectl annotate deployment $X note=hello
-kubectl get deployment $X -o jsonpath='{.metadata.annotations.note}{"\n"}'

@@ -6,10 +6,8 @@ metadata: {name: $X}
 data: {a: "1"}
 END
 kubectl apply --server-side -f map.yaml
-kubectl apply --server-side -f map.yaml
 sed -i 's/a: "1"/a: "2"/' map.yaml
 kubectl apply --server-side --field-manager=other -f map.yaml
 kubectl apply --server-side --field-manager=other --force-conflicts -f map.yaml
 kubectl get configmap $X --show-managed-fields -o jsonpath='{range .metadata.managedFields[*]}{.manager} {.operation} {.fieldsV1}{"\n"}{end}'
-kubectl apply --server-side --dry-run=server -f map.yaml
 kubectl diff --server-side -f map.yaml

@@ -38,17 +38,9 @@ END
 kubectl apply -f w.yaml
 kubectl get widgets.$GROUP
 kubectl get wd$X a -o jsonpath='{.spec}{"\n"}'
-kubectl patch widget.$GROUP a --subresource=status --type=merge -p '{"status":{"phase":"Good"}}'
-kubectl get widget.v1.$GROUP/a
 sed -i 's/size: 3/size: 0/' w.yaml
 kubectl apply -f w.yaml
 sed -i 's/size: 0/wrong: 0/' w.yaml
 kubectl apply -f w.yaml
-kubectl patch widget.$GROUP a -p '{}'
-kubectl patch widget.$GROUP a --type=merge -p '{"spec":{"size":4}}'
-kubectl apply --server-side --force-conflicts -f - <<END
-{apiVersion: $GROUP/v1, kind: Widget, metadata: {name: a}, spec: {size: 7}}
-END
-kubectl api-resources --api-group=$GROUP --no-headers
 kubectl delete widget.$GROUP a
 kubectl delete crd widgets.$GROUP --wait=false

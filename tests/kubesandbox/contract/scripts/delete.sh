@@ -1,6 +1,6 @@
 # says: configmap "$X-a" deleted
-for n in a b c; do kubectl create configmap $X-$n; done
-kubectl label configmap $X-a $X-b $X-c case=$X
+for n in a b c; do echo "---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: $X-$n, labels: {case: $X}}}"; done | kubectl create -f -
 kubectl delete configmap $X-a
 kubectl delete configmap $X-a
 kubectl delete configmap $X-a --ignore-not-found
@@ -15,4 +15,3 @@ kubectl patch configmap $X-held --type=merge -p '{"metadata":{"finalizers":null}
 kubectl get configmap $X-held
 kubectl create deployment $X --image=busybox --replicas=0
 kubectl delete deployment $X --cascade=foreground
-kubectl delete deployment $X --cascade=orphan

@@ -8,5 +8,4 @@ END
 kubectl apply -f map.yaml
 sed -i 's/, b: "2"//' map.yaml
 kubectl apply --server-side -f map.yaml
-kubectl get configmap $X -o jsonpath='{.data}{"\n"}'
 kubectl get configmap $X --show-managed-fields -o jsonpath='{range .metadata.managedFields[*]}{.manager} {.operation}{"\n"}{end}'

@@ -7,4 +7,3 @@ kubectl replace -f map.yaml
 kubectl get configmap $X -o jsonpath='{.data.a}{"\n"}'
 kubectl create configmap $X-none --dry-run=client -o yaml | kubectl replace -f -
 kubectl create configmap $X --from-literal=a=4 --dry-run=client -o yaml | kubectl replace --force -f -
-kubectl get configmap $X -o jsonpath='{.data.a}{"\n"}'

@@ -5,7 +5,5 @@ kubectl rollout pause deployment $X
 kubectl rollout resume deployment $X
 kubectl rollout restart deployment $X
 kubectl get deployment $X -o jsonpath='{.spec.template.metadata.annotations}{"\n"}'
-kubectl set resources deployment $X --limits=cpu=1
-kubectl set serviceaccount deployment $X robot
 kubectl expose deployment $X --port=80
 kubectl get service $X -o jsonpath='{.spec.selector} {.spec.ports}{"\n"}'

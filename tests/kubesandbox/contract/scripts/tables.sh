@@ -7,14 +7,9 @@ spec: {schedulerName: nobody, containers: [{name: a, image: busybox}]}
 END
 kubectl get pod $X
 kubectl get pod $X -o wide
-kubectl get pod -l case=$X --no-headers
 kubectl get pods,configmaps -l case=$X
-kubectl get pod -A --field-selector metadata.name=$X
 kubectl get pod --field-selector status.phase=Pending,metadata.name=$X -o name
 kubectl get pod --field-selector nonsense=1
-kubectl get pod -l 'a=b=c'
 kubectl get pods -l case=none
 kubectl get all -l case=$X
-kubectl get pod $X --sort-by=.metadata.name
-kubectl get pod $X -o json | grep -c '"kind": "Pod"'
 kubectl delete pod $X --grace-period=0 --force

@@ -12,7 +12,6 @@ END
 kubectl apply -f d.yaml
 kubectl apply --validate=warn -f d.yaml
 kubectl apply --validate=ignore -f d.yaml
-kubectl create --validate=strict -f d.yaml
 sed -i 's/replicas: 0/replicas: many/' d.yaml
 kubectl apply -f d.yaml
 cat > bad.yaml <<END
@@ -22,7 +21,6 @@ metadata: {name: $X}
 spec: {ports: [{port: 70000}]}
 END
 kubectl apply -f bad.yaml
-kubectl create -f bad.yaml
 echo 'kind: ConfigMap' | kubectl apply -f -
 echo '{"apiVersion": "v1", "kind": "Nonsense", "metadata": {"name": "a"}}' | kubectl apply -f -
 echo 'a: [' | kubectl apply -f -
