@@ -144,13 +144,13 @@ UNNOTICED_MUTATIONS = (
         "kubesandbox/verbs/verbs.py",
         "if matches is None or matches(reading.obj(kind, stored)):",
         "if stored:",
-        "tests/kubesandbox/verbs/test_deleting.py",
+        "tests/kubesandbox/contract/test_stories.py",
     ),
     (
         "kubesandbox/controllers/garbage.py",
         'blocking = [one for one, said in found if said.get("blockOwnerDeletion")]',
         "blocking = [one for one, _ in found]",
-        "tests/kubesandbox/verbs/test_deleting.py",
+        "tests/kubesandbox/contract/test_garbage.py",
     ),
     (
         "hookrunner/engine/run_gate.py",

@@ -11,11 +11,11 @@ import gzip
 import json
 import re
 import sys
-from copy import deepcopy
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 RECORDED = Path(__file__).with_name("recorded")
@@ -57,7 +57,7 @@ class Recording:
     def answer(self, question: str) -> Any:
         """A copy of the kept answer. Raises NotRecorded."""
         try:
-            return deepcopy(self._kept[question])
+            return orjson.loads(orjson.dumps(self._kept[question]))
         except KeyError:
             raise NotRecorded(f"{question} is a new question, or a changed one: {RECORD}") from None
 

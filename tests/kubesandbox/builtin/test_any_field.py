@@ -6,9 +6,9 @@ Level: control plane.
 """
 
 from collections.abc import Iterator
-from copy import deepcopy
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.kubesandbox.builtin.ours import Object, comparable, mine, theirs
@@ -42,9 +42,10 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
 
 def variants(obj: Object) -> Iterator[tuple[str, Object]]:
     """The object with one change each, and what the change is."""
+    text = orjson.dumps(obj)
     for path, value in places(obj):
         for other in instead(value):
-            made = deepcopy(obj)
+            made = orjson.loads(text)
             holder: Any = made
             for key in path[:-1]:
                 holder = holder[key]

@@ -2,21 +2,14 @@
 
 from typing import Any
 
-from kubesandbox import kinds
 from kubesandbox.builtin import services, strategy
-from kubesandbox.kinds import Kind, Subresource
+from kubesandbox.kinds import Kind
 from tests.kubesandbox.builtin.ours import KINDS, Object, created, updated
 from tests.tables import each
 
 
 def kind(stored: str) -> Kind:
     return next(one for one in KINDS if one.stored == stored)
-
-
-def custom(*subresources: str) -> Kind:
-    """A custom kind with these subresources."""
-    has = {name: Subresource(name, "", "", "", ()) for name in subresources}
-    return kinds.Kind("g", "v1", "Thing", "things", namespaced=True, subresources=has, definition={})
 
 
 @each(
@@ -60,47 +53,6 @@ def test_a_pod_on_a_node_gets_time_to_end(spec: Object, phase: str, asked: int |
 
 def test_no_other_kind_gets_time_to_end() -> None:
     assert strategy.grace(kind("configmaps"), {}, 30) == 0
-
-
-def test_a_namespace_that_goes_says_so() -> None:
-    gone = strategy.ending(kind("namespaces"), {"status": {"phase": "Active"}})
-    assert gone["status"] == {"phase": "Terminating"}
-
-
-def thing(**more: Any) -> Object:
-    """A custom object as it is stored."""
-    return {"metadata": {"name": "a", "generation": 1}, "spec": {"a": 1}, **more}
-
-
-def test_a_custom_kind_with_status_starts_without_it() -> None:
-    made = strategy.for_create(custom("status"), thing(status={"x": 1}))
-    assert "status" not in made
-    assert made["metadata"]["generation"] == 1
-
-
-def test_a_custom_kind_without_the_subresource_keeps_its_status_field() -> None:
-    assert strategy.for_create(custom(), thing(status={"x": 1}))["status"] == {"x": 1}
-
-
-@each(
-    ("has", "change", "generation"),
-    [
-        (("status",), {"spec": {"a": 2}}, 2),
-        (("status",), {"other": 1}, 2),
-        (("status",), {"status": {"x": 2}}, 1),
-        ((), {"status": {"x": 2}}, 2),
-        ((), {}, 1),
-    ],
-)
-def test_changes_of_a_custom_object_are_counted(has: tuple[str, ...], change: Object, generation: int) -> None:
-    made = strategy.for_update(custom(*has), {**thing(), **change}, thing())
-    assert made["metadata"]["generation"] == generation
-
-
-def test_the_status_of_a_custom_object_changes_through_its_subresource_only() -> None:
-    asked = {"metadata": {"name": "a", "labels": {"x": "y"}}, "spec": {"a": 2}, "status": {"x": 1}}
-    made = strategy.for_update(custom("status"), asked, thing(), "status")
-    assert made == thing(status={"x": 1})
 
 
 def service(**spec: Any) -> Object:

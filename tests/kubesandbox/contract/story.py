@@ -77,7 +77,7 @@ class Step:
     def body(self) -> object:
         if self.lines[:1] == ["raw"]:
             return "\n".join(self.lines[1:]).encode()
-        return yaml.safe_load("\n".join(self.lines))
+        return yaml.load("\n".join(self.lines), yaml.CSafeLoader)
 
     @property
     def content_type(self) -> str:
@@ -139,7 +139,7 @@ def steps(text: str) -> Iterator[Step]:
 
 
 def _spec(step: Step) -> dict[str, Any]:
-    spec = yaml.safe_load("\n".join(step.lines))
+    spec = yaml.load("\n".join(step.lines), yaml.CSafeLoader)
     return spec if isinstance(spec, dict) else {}
 
 
@@ -217,4 +217,4 @@ def _pick(body: Any, path: str) -> Any:
 
 
 def _dump(body: Any) -> str:
-    return yaml.safe_dump(same_each_time(body), sort_keys=True, width=1000, allow_unicode=True).strip()
+    return yaml.dump(same_each_time(body), Dumper=yaml.CSafeDumper, width=1000, allow_unicode=True).strip()

@@ -13,46 +13,8 @@ def path(kind: CustomKind) -> str:
     return at("customresourcedefinitions", name=kind.name)
 
 
-def condition(api: Api, name: str, wanted: str) -> dict[str, Any]:
-    """The condition once it is there."""
-
-    def found() -> dict[str, Any] | None:
-        status = api.get(at("customresourcedefinitions", name=name)).get("status", {})
-        return next((each for each in status.get("conditions") or [] if each["type"] == wanted), None)
-
-    told: dict[str, Any] = until(found, wanted)
-    return told
-
-
 def schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
-
-
-def test_a_kind_that_is_taken_in_its_group_is_not_served(api: Api) -> None:
-    first = api.crd("cats")
-    names = {"plural": "tigers", "singular": "tiger", "kind": "Cat", "listKind": "CatList"}
-    api.post(at("customresourcedefinitions"), crd(first.group, "tigers", names=names))
-    name = f"tigers.{first.group}"
-    told = condition(api, name, "NamesAccepted")
-    assert (told["status"], told["reason"]) == ("False", "ListKindConflict")
-    assert condition(api, name, "Established")["status"] == "False"
-    assert api.request("GET", f"/apis/{first.group}/v1/tigers").status == 404
-    api.delete(at("customresourcedefinitions", name=name))
-
-
-def test_a_taken_short_name_is_reported(api: Api) -> None:
-    names = {"plural": "cats", "singular": "cat", "kind": "Cat", "listKind": "CatList", "shortNames": ["fur"]}
-    first = api.crd("cats", names=names)
-    second = {"plural": "dogs", "singular": "dog", "kind": "Dog", "listKind": "DogList", "shortNames": ["fur"]}
-    api.post(at("customresourcedefinitions"), crd(first.group, "dogs", names=second))
-    told = condition(api, f"dogs.{first.group}", "NamesAccepted")
-    assert (told["status"], told["reason"]) == ("False", "ShortNamesConflict")
-    assert told["message"] == '"fur" is already in use'
-    api.delete(at("customresourcedefinitions", name=f"dogs.{first.group}"))
-
-
-def test_the_same_names_in_another_group_are_free(api: Api) -> None:
-    assert api.crd("cats").plural == api.crd("cats").plural
 
 
 def test_a_schema_that_becomes_stricter_holds_for_the_next_write(api: Api, ns: str, name: str) -> None:

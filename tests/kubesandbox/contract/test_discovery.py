@@ -5,11 +5,8 @@ Level: control plane."""
 import json
 from typing import Any
 
-import pytest
-
 from tests.kubesandbox.contract.api import Api, until
 from tests.kubesandbox.contract.objects import GROUPS
-from tests.kubesandbox.recording import Recording
 from tests.tables import each
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -26,11 +23,6 @@ WANTED = [
     "admissionregistration.k8s.io/v1",
     "apiextensions.k8s.io/v1",
 ]
-ABSENT = {
-    *("bindings", "componentstatuses", "nodes/proxy", "services/proxy", "serviceaccounts/token"),
-    *(f"pods/{each}" for each in ("attach", "ephemeralcontainers", "exec", "log", "portforward", "proxy", "resize")),
-}
-"""What needs a node, a container or a signing key, of which a sandbox has none: it does not say that it had."""
 
 
 def root(version: str) -> str:
@@ -44,47 +36,10 @@ def aggregated(api: Api, path: str) -> list[dict[str, Any]]:
     return items
 
 
-def told(resource: dict[str, Any]) -> dict[str, Any]:
-    """A resource of a list without what is a hash of the server's own."""
-    return {key: value for key, value in resource.items() if key != "storageVersionHash"}
-
-
 def resources(api: Api, version: str) -> dict[str, dict[str, Any]]:
-    return {each["name"]: told(each) for each in api.get(root(version))["resources"]}
-
-
-def test_the_resources_of_each_group(api: Api, request: pytest.FixtureRequest) -> None:
-    """Each that was recorded is there, with its names, scope, verbs, short names and categories."""
-    found = {f"{version} {name}": one for version in WANTED for name, one in resources(api, version).items()}
-    recording = Recording("contract.resources")
-    wanted = {one for one in recording.questions if api.name == "real" or one.split()[1] not in ABSENT}
-    for question in found if api.name == "real" else wanted:
-        recording.note(question, found.get(question))
-    if api.name == "real":
-        recording.finish(request.config.getoption("live"))
-    else:
-        assert recording.differences() == {}
-    assert wanted <= found.keys()
-
-
-@each("version", WANTED)
-def test_the_aggregated_resources_of_a_group_are_the_same(api: Api, version: str) -> None:
-    group, _, name = version.rpartition("/")
-    listed = aggregated(api, "/apis" if group else "/api")
-    (entry,) = [each for each in listed if each["metadata"].get("name", "") == group]
-    (served,) = [each for each in entry["versions"] if each["version"] == name]
-    plain = resources(api, version)
-    assert {each["resource"] for each in served["resources"]} == {name for name in plain if "/" not in name}
-    for resource in served["resources"]:
-        same = plain[resource["resource"]]
-        assert resource["scope"] == ("Namespaced" if same["namespaced"] else "Cluster")
-        assert resource["responseKind"]["kind"] == same["kind"]
-        assert set(resource["verbs"]) == set(same["verbs"])
-        assert resource["singularResource"] == same["singularName"]
-        assert resource.get("shortNames", []) == same.get("shortNames", [])
-        assert resource.get("categories", []) == same.get("categories", [])
-        subresources = {f"{resource['resource']}/{sub['subresource']}" for sub in resource.get("subresources", [])}
-        assert subresources == {name for name in plain if name.startswith(resource["resource"] + "/")}
+    """Those of a group by name, without what is a hash of the server's own."""
+    listed = api.get(root(version))["resources"]
+    return {one["name"]: {key: one[key] for key in one if key != "storageVersionHash"} for one in listed}
 
 
 def test_the_core_versions(api: Api) -> None:
@@ -173,16 +128,6 @@ def test_a_custom_kinds_subresources_appear(api: Api) -> None:
     }
 
 
-def test_a_custom_group_prefers_the_newest_stable_version(api: Api) -> None:
-    schema = {"openAPIV3Schema": {"type": "object"}}
-    names = ["v1beta1", "v2alpha1", "v1", "v10", "v2"]
-    versions = [{"name": each, "served": True, "storage": each == "v1", "schema": schema} for each in names]
-    kind = api.crd("birds", versions=versions)
-    group = api.get(f"/apis/{kind.group}")
-    assert group["preferredVersion"]["version"] == "v10"
-    assert [each["version"] for each in group["versions"]] == ["v10", "v2", "v1", "v1beta1", "v2alpha1"]
-
-
 def test_a_custom_kind_goes_with_its_definition(api: Api) -> None:
     kind = api.crd("fishes")
     api.delete(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{kind.name}")
@@ -196,27 +141,9 @@ def test_openapi_has_a_document_for_each_version(api: Api) -> None:
     assert all(each["serverRelativeURL"].startswith("/openapi/v3/") for each in paths.values())
 
 
-@each(
-    ("version", "kind"),
-    [("v1", "Pod"), ("apps/v1", "Deployment"), ("batch/v1", "CronJob"), ("networking.k8s.io/v1", "Ingress")],
-)
-def test_openapi_describes_a_kind(api: Api, version: str, kind: str) -> None:
-    document = api.get(api.get("/openapi/v3")["paths"][root(version).lstrip("/")]["serverRelativeURL"])
-    schemas = [each for each in document["components"]["schemas"].values() if is_of(each, version, kind)]
-    assert [set(each["properties"]) for each in schemas] == [{"apiVersion", "kind", "metadata", "spec", "status"}]
-
-
 def is_of(schema: dict[str, Any], version: str, kind: str) -> bool:
     group, _, name = version.rpartition("/")
     return {"group": group, "kind": kind, "version": name} in schema.get("x-kubernetes-group-version-kind", [])
-
-
-def test_openapi_knows_merge_keys(api: Api) -> None:
-    document = api.get("/openapi/v3/api/v1")
-    containers = document["components"]["schemas"]["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"]
-    assert containers["x-kubernetes-patch-merge-key"] == "name"
-    assert containers["x-kubernetes-list-map-keys"] == ["name"]
-    assert containers["x-kubernetes-list-type"] == "map"
 
 
 def test_openapi_describes_a_custom_kind(api: Api) -> None:

@@ -195,12 +195,6 @@ def test_without_initial_events_the_watch_begins_now(api: Api, maps: str) -> Non
         assert next(changes)["object"]["metadata"]["name"] == "b"
 
 
-def test_a_watch_by_its_old_path_is_a_watch(api: Api, maps: str) -> None:
-    api.post(maps, config_map("a"))
-    with api.watch(maps.replace("/api/v1/", "/api/v1/watch/")) as events:
-        assert events.take(1) == [("ADDED", "a")]
-
-
 @pytest.mark.parametrize("value", ["1", "true"])
 def test_a_watch_can_be_requested_in_two_ways(api: Api, maps: str, value: str) -> None:
     api.post(maps, config_map("a"))

@@ -79,17 +79,6 @@ def test_what_stays_true_keeps_its_time() -> None:
     assert again == first["status"]
 
 
-def test_names_that_become_free_are_accepted_later() -> None:
-    first = _ours(FIRST, [])
-    second = _ours({"plural": "dogs", "kind": "Cat"}, [first])
-    freed = definition_status.status(second, [], LATER)
-    assert {one["type"]: one["status"] for one in freed["conditions"]} == {
-        "NamesAccepted": "True",
-        "Established": "True",
-    }
-    assert freed["acceptedNames"]["kind"] == "Cat"
-
-
 def test_a_version_in_which_objects_may_be_stored_is_remembered() -> None:
     first = _ours(FIRST, [])
     first["spec"]["versions"][0]["name"] = "v2"
