@@ -5,6 +5,7 @@ Level: control plane."""
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,19 +21,29 @@ from benchmarks.sandbox import crowded, first_run
 from benchmarks.scenarios import QUICK, Sizes, at_rate
 from benchmarks.table import as_json, as_markdown
 from hookrunner.addons.addon_discovery import find_addons
+from kubetypes.json_values import JSON
 from tests.controlplane.cluster import Cluster
 from tests.tables import each
 
 OURS = Program("hookrunner", (sys.executable, "-m", "hookrunner", "start"))
+QUICK_RUN = ("--quick", "--repeat", "1", "-o", "json")
+
+
+def measured(capsys: pytest.CaptureFixture[str], words: Sequence[str], *rows: str) -> JSON:
+    """What a quick run of these rows reports."""
+    code = main([*words, *QUICK_RUN, *(word for row in rows for word in ("--only", row))])
+    told = capsys.readouterr()
+    assert code == 0, told.err
+    return json.loads(told.out)
+
+
+def on(cluster: Cluster, *words: str) -> tuple[str, ...]:
+    return (*words, "--kube-config", str(cluster.kubeconfig))
 
 
 @pytest.mark.usefixtures("launcher")
 def test_a_quick_run_fills_the_table(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = ["--only", "idle", "--only", "events"]
-    code = main(["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig), *rows])
-    told = capsys.readouterr()
-    assert code == 0, told.err
-    result = json.loads(told.out)
+    result = measured(capsys, on(cluster), "idle", "events")
     figures = {row["work"]: row["values"]["hookrunner"] for row in result["rows"]}
     assert figures["resident memory with nothing to watch"] > 1e6
     assert 0 < figures["write sent → hook's first line, p50"] < 60
@@ -44,11 +55,7 @@ def test_a_quick_run_fills_the_table(cluster: Cluster, capsys: pytest.CaptureFix
 def test_a_quick_run_asks_webhooks_and_leaves_nothing_registered(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    only = ["--only", "reviews", "--only", "conversion"]
-    code = main(["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig), *only])
-    told = capsys.readouterr()
-    assert code == 0, told.err
-    samples = json.loads(told.out)["samples"]
+    samples = measured(capsys, on(cluster), "reviews", "conversion")["samples"]
     assert len(samples["reviews"]["hookrunner"]["cost"]) == 10
     assert all(0 < own < 60 for own in samples["conversion"]["hookrunner"]["hook"])
     assert "/benchmark-" not in cluster.kubectl("get", "validatingwebhookconfigurations", "-o", "name")
@@ -59,12 +66,8 @@ def test_a_quick_run_asks_webhooks_and_leaves_nothing_registered(
 def test_a_quick_run_measures_resident_hooks_and_a_steady_load(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = ("fast", "lanes", "lag", "resident-reviews", "soak")
-    only = [word for name in names for word in ("--only", name)]
-    code = main(["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig), *only])
-    told = capsys.readouterr()
-    assert code == 0, told.err
-    found = {name: figures["hookrunner"] for name, figures in json.loads(told.out)["samples"].items()}
+    samples = measured(capsys, on(cluster), "fast", "lanes", "lag", "resident-reviews", "soak")["samples"]
+    found = {name: figures["hookrunner"] for name, figures in samples.items()}
     assert [len(found["fast"][name]) for name in ("hookrunner", "kopf", "ratio")] == [3, 3, 1]
     assert (0.1 < found["lanes"]["done"][0] < 60, len(found["resident-reviews"]["cost_500"])) == (True, 50)
     assert (len(found["soak"]["descriptors"]), found["soak"]["rate"][0] > 0) == (10, True)
@@ -91,22 +94,14 @@ def test_growth_leaves_the_first_fifth_out() -> None:
 @pytest.mark.nightly
 @pytest.mark.usefixtures("launcher")
 def test_a_quick_run_takes_the_api_server_away(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    quick = ["--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig)]
-    code = main([*quick, "--only", "outage"])
-    told = capsys.readouterr()
-    assert code == 0, told.err
-    samples = json.loads(told.out)["samples"]["outage"]["hookrunner"]
+    samples = measured(capsys, on(cluster), "outage")["samples"]["outage"]["hookrunner"]
     assert {figure: len(found) for figure, found in samples.items()} == {"few": 1, "many": 1, "bare": 1}
 
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("launcher")
 def test_a_quick_run_converges_modules(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    quick = ["modules", "--quick", "--repeat", "1", "-o", "json", "--kube-config", str(cluster.kubeconfig)]
-    code = main([*quick, "--only", "modules"])
-    told = capsys.readouterr()
-    assert code == 0, told.err
-    result = json.loads(told.out)
+    result = measured(capsys, on(cluster, "modules"), "modules")
     samples = result["samples"]["modules"]["hookrunner"]
     assert {figure: len(found) for figure, found in samples.items()} == {
         "cold": 1, "cold_cpu": 1, "restart": 2, "restart_cpu": 1, "one": 3, "all": 1, "settled": 1
@@ -119,11 +114,7 @@ def test_a_quick_run_converges_modules(cluster: Cluster, capsys: pytest.CaptureF
 @pytest.mark.usefixtures("launcher")
 def test_a_quick_run_compares_instances_of_addons(capsys: pytest.CaptureFixture[str]) -> None:
     """On a control plane without controllers, which would undo the statuses that the benchmark writes."""
-    only = [word for name in ("install", "many", "floor", "status", "listed") for word in ("--only", name)]
-    code = main(["addons", "--quick", "--repeat", "1", "-o", "json", *only])
-    told = capsys.readouterr()
-    assert code == 0, told.err
-    samples = json.loads(told.out)["samples"]
+    samples = measured(capsys, ["addons"], "install", "many", "floor", "status", "listed")["samples"]
     found = {name: figures["hookrunner"] for name, figures in samples.items()}
     assert (found["many"]["writes_instances"], found["many"]["fetches_instances"]) == ([0], [0])
     assert [len(found["install"][figure]) for figure in ("defined", "first", "again", "kubectl")] == [1, 1, 2, 2]

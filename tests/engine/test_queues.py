@@ -64,6 +64,11 @@ class Bench:
         return [self.finish(Done()) for _ in range(len(self.queue)) if len(self.queue)]
 
 
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
 def names(order: Order) -> str:
     assert isinstance(order, HookRun)
     return " ".join(context.binding for context in order.contexts)
@@ -77,16 +82,14 @@ def run(hook: str, name: str, group: str = "", **more: object) -> HookRun:
     return HookRun(hook, binding, BindingType.KUBERNETES, "main", (context,), group=group, **more)  # type: ignore[arg-type]
 
 
-def test_tasks_run_in_order_and_neighbours_of_one_hook_together() -> None:
-    bench = Bench()
+def test_tasks_run_in_order_and_neighbours_of_one_hook_together(bench: Bench) -> None:
     for order in [run("h1", "1"), run("h1", "2"), run("h1", "3"), run("h1", "4"), run("h2", "5"), run("h1", "6")]:
         bench.queue.enqueue(order)
     assert bench.drain() == ["1 2 3 4", "5", "6"]
 
 
-def test_a_run_of_one_group_collapses_to_its_last_context() -> None:
+def test_a_run_of_one_group_collapses_to_its_last_context(bench: Bench) -> None:
     """The vectors of shell-operator."""
-    bench = Bench()
     for order in [run("h", "1", "g"), run("h", "2", "g"), run("h", "3", "g"), run("h", "4"), run("h", "5", "g")]:
         bench.queue.enqueue(order)
     assert bench.drain() == ["3 4 5"]
@@ -109,8 +112,7 @@ def test_what_must_not_merge_runs_alone(first: HookRun, second: HookRun) -> None
     assert bench.drain() == ["a", "b"]
 
 
-def test_a_grouped_synchronization_takes_its_neighbours_along_and_opens_their_gates() -> None:
-    bench = Bench()
+def test_a_grouped_synchronization_takes_its_neighbours_along_and_opens_their_gates(bench: Bench) -> None:
     bench.queue.enqueue(run("h", "a", "g", unlocks=(0,)))
     bench.queue.enqueue(run("h", "b", "g", unlocks=(1,)))
     task = bench.queue.dequeue_now()
@@ -119,8 +121,7 @@ def test_a_grouped_synchronization_takes_its_neighbours_along_and_opens_their_ga
     assert (names(task.order), task.order.unlocks) == ("b", (0, 1))
 
 
-def test_a_failure_keeps_the_whole_queue_waiting() -> None:
-    bench = Bench()
+def test_a_failure_keeps_the_whole_queue_waiting(bench: Bench) -> None:
     bench.queue.enqueue(run("h1", "a"))
     bench.queue.enqueue(run("h2", "b"))
     bench.finish(Failed("boom"))
@@ -129,8 +130,7 @@ def test_a_failure_keeps_the_whole_queue_waiting() -> None:
     assert bench.next() == "a"
 
 
-def test_a_failed_run_keeps_what_it_merged_and_may_take_more() -> None:
-    bench = Bench()
+def test_a_failed_run_keeps_what_it_merged_and_may_take_more(bench: Bench) -> None:
     for name in "ab":
         bench.queue.enqueue(run("h", name))
     assert bench.finish(Failed("boom")) == "a b"
@@ -140,8 +140,7 @@ def test_a_failed_run_keeps_what_it_merged_and_may_take_more() -> None:
     assert len(bench.queue) == 0
 
 
-def test_a_parked_task_lets_others_pass_but_keeps_its_lane_in_order() -> None:
-    bench = Bench()
+def test_a_parked_task_lets_others_pass_but_keeps_its_lane_in_order(bench: Bench) -> None:
     for hook, name, binding in [("h1", "1", "x"), ("h2", "2", "x"), ("h1", "3", "y"), ("h1", "4", "x")]:
         bench.queue.enqueue(run(hook, name, binding=binding))
     bench.finish(Failed("boom", park=True))
@@ -151,8 +150,7 @@ def test_a_parked_task_lets_others_pass_but_keeps_its_lane_in_order() -> None:
     assert bench.finish(Done()) == "1 4"
 
 
-def test_hurry_ends_the_back_off_of_one_lane_only() -> None:
-    bench = Bench()
+def test_hurry_ends_the_back_off_of_one_lane_only(bench: Bench) -> None:
     for hook in "ab":
         bench.queue.enqueue(run(hook, hook))
         bench.finish(Failed("broken", park=True))
@@ -165,8 +163,7 @@ def test_hurry_ends_the_back_off_of_one_lane_only() -> None:
     assert bench.next() == "a"
 
 
-def test_a_parked_task_keeps_the_order_of_every_binding_that_it_has_merged() -> None:
-    bench = Bench()
+def test_a_parked_task_keeps_the_order_of_every_binding_that_it_has_merged(bench: Bench) -> None:
     bench.queue.enqueue(run("h", "a1", binding="a"))
     bench.queue.enqueue(run("h", "b1", binding="b"))
     bench.finish(Failed("boom", park=True))
@@ -178,8 +175,7 @@ def test_a_parked_task_keeps_the_order_of_every_binding_that_it_has_merged() -> 
     assert bench.finish(Done()) == "a1 b1 b2"
 
 
-def test_a_rate_limit_delays_the_task_and_not_its_neighbours() -> None:
-    bench = Bench()
+def test_a_rate_limit_delays_the_task_and_not_its_neighbours(bench: Bench) -> None:
     bench.queue.enqueue(run("h1", "a"))
     bench.queue.enqueue(run("h2", "b"))
     task = bench.queue.pick(0)
@@ -236,16 +232,14 @@ def test_filters_are_tried_again_when_nothing_else_can_run_and_in_turn() -> None
     assert objects == ["a", "b", "a", "b"]
 
 
-def test_followers_come_first_in_their_order() -> None:
-    bench = Bench()
+def test_followers_come_first_in_their_order(bench: Bench) -> None:
     bench.queue.enqueue(run("h1", "a"))
     bench.queue.enqueue(run("h2", "b"))
     bench.finish(Done((run("h3", "c"), run("h4", "d"))))
     assert bench.drain() == ["c", "d", "b"]
 
 
-def test_a_dropped_task_is_gone() -> None:
-    bench = Bench()
+def test_a_dropped_task_is_gone(bench: Bench) -> None:
     bench.queue.enqueue(run("h1", "a"))
     bench.finish(Dropped("enough"))
     assert len(bench.queue) == 0
@@ -261,8 +255,7 @@ def test_back_off_grows_as_documented(failures: int, fraction: float, seconds: f
     assert back_off(failures, fraction) == pytest.approx(seconds)
 
 
-def test_every_failure_waits_longer_and_a_new_task_begins_with_the_first_pause() -> None:
-    bench = Bench()
+def test_every_failure_waits_longer_and_a_new_task_begins_with_the_first_pause(bench: Bench) -> None:
     bench.queue.enqueue(run("h", "a"))
     waits = []
     for _ in range(8):
@@ -281,8 +274,7 @@ def test_every_failure_waits_longer_and_a_new_task_begins_with_the_first_pause()
     assert bench.next().startswith("<sleep after fail for 5s")
 
 
-def test_a_dump_says_which_task_waits_for_its_rate_limit_and_until_when() -> None:
-    bench = Bench()
+def test_a_dump_says_which_task_waits_for_its_rate_limit_and_until_when(bench: Bench) -> None:
     for name in ("limited", "free"):
         bench.queue.enqueue(run(name, name))
     bench.finish(Postponed(12.5))
@@ -295,16 +287,14 @@ def test_a_dump_says_which_task_waits_for_its_rate_limit_and_until_when() -> Non
     assert "rate limit" not in str(dump(bench.queue))
 
 
-def test_a_dump_says_when_a_parked_task_is_tried_again() -> None:
-    bench = Bench()
+def test_a_dump_says_when_a_parked_task_is_tried_again(bench: Bench) -> None:
     bench.queue.enqueue(run("h", "a"))
     bench.finish(Failed("boom", park=True))
     ((_, text),) = dump(bench.queue).tasks
     assert re.search(r":failures 1:boom:next attempt at \S+Z \(5.0s left\)$", text)
 
 
-def test_what_failed_since_a_time_can_be_tried_at_once() -> None:
-    bench = Bench()
+def test_what_failed_since_a_time_can_be_tried_at_once(bench: Bench) -> None:
     bench.queue.enqueue(run("early", "a", binding="a"))
     bench.finish(Failed("boom", park=True))
     bench.clock.now = 1.0
@@ -314,8 +304,7 @@ def test_what_failed_since_a_time_can_be_tried_at_once() -> None:
     assert bench.next() == "b"
 
 
-def test_a_rate_limit_is_not_hurried() -> None:
-    bench = Bench()
+def test_a_rate_limit_is_not_hurried(bench: Bench) -> None:
     bench.queue.enqueue(run("h", "a"))
     bench.finish(Failed("boom"))
     bench.clock.now = 5.0
@@ -324,9 +313,8 @@ def test_a_rate_limit_is_not_hurried() -> None:
     assert bench.next() == "<waiting for task>"
 
 
-async def test_a_task_in_an_empty_queue_is_taken_at_once() -> None:
+async def test_a_task_in_an_empty_queue_is_taken_at_once(bench: Bench) -> None:
     """Nothing polls: the taker wakes in the same turn of the loop."""
-    bench = Bench()
     taker = asyncio.create_task(bench.queue.dequeue())
     await asyncio.sleep(0)
     bench.queue.enqueue(run("h", "a"))
@@ -335,8 +323,7 @@ async def test_a_task_in_an_empty_queue_is_taken_at_once() -> None:
     assert taker.done()
 
 
-async def test_a_closed_queue_gives_out_nothing() -> None:
-    bench = Bench()
+async def test_a_closed_queue_gives_out_nothing(bench: Bench) -> None:
     bench.queue.enqueue(run("h", "a"))
     bench.queue.close()
     assert await bench.queue.dequeue() is None

@@ -18,7 +18,7 @@ POD = {"metadata": {"name": "a", "labels": {"z": "1", "b": "2"}}, "spec": {"n": 
 
 @pytest.fixture
 async def jq() -> AsyncIterator[Jq]:
-    async with Jq(workers=1, deadline=0.3, memory=256 << 20) as jq:
+    async with Jq(workers=1, deadline=0.1, memory=256 << 20) as jq:
         yield jq
 
 
@@ -97,12 +97,12 @@ async def test_programs_do_not_load_the_users_definitions(
 @each(
     ("program", "reason"),
     [
-        ("def f: f; f", "within 0.3 s"),
-        ("[range(1e9)]", "within 0.3 s|memory"),
-        ("def f: 1 + f; f", "within 0.3 s|memory"),
+        ("def f: f; f", "within 0.1 s"),
+        ("[range(1e9)]", "within 0.1 s|memory"),
+        ("def f: 1 + f; f", "within 0.1 s|memory"),
         ('"x" | halt_error', "not repeated"),
         ("error({a: 1})", "a"),
-        ("def f: [f]; f", "within 0.3 s|memory"),
+        ("def f: [f]; f", "within 0.1 s|memory"),
         ("reduce range(5000) as $i (0; [.])", "."),
     ],
 )
@@ -126,7 +126,7 @@ async def test_a_worker_is_not_taken_for_an_orphan(jq: Jq) -> None:
     """As PID 1 we reap what is not ours: that took the exit status, and a hanging program looked like a crash."""
     Children(Patience()).adopt_orphans()
     for _ in range(3):
-        with pytest.raises(FilterFailed, match=r"no result within 0\.3 s of CPU"):
+        with pytest.raises(FilterFailed, match=r"no result within 0\.1 s of CPU"):
             await result(jq, "def f: f; f")
 
 

@@ -15,6 +15,11 @@ from tests.metrics.prometheus import assert_prometheus_reads
 from tests.tables import each
 
 
+@pytest.fixture
+def metrics() -> HookMetrics:
+    return HookMetrics()
+
+
 def op(action: str, name: str = "m", value: float = 1.0, **rest: Any) -> MetricOperation:
     """An operation; labels as a mapping."""
     labels: Mapping[str, str] = rest.pop("labels", {})
@@ -26,8 +31,7 @@ def lines(metrics: HookMetrics) -> list[str]:
     return [line for line in metrics.exposition().decode().split("\n")[:-1] if not line.startswith("#")]
 
 
-def test_a_counter_adds_a_gauge_is_set_and_a_histogram_observes() -> None:
-    metrics = HookMetrics()
+def test_a_counter_adds_a_gauge_is_set_and_a_histogram_observes(metrics: HookMetrics) -> None:
     batch = [op("add", "c", 0.5), op("add", "c", 1), op("set", "g", 3), op("set", "g", -2.5)]
     assert metrics.apply("h", [*batch, op("observe", "o", 4, buckets=(5.0, 1.0)), op("observe", "o", 0.5)]) == ()
     assert lines(metrics) == [
@@ -41,58 +45,50 @@ def test_a_counter_adds_a_gauge_is_set_and_a_histogram_observes() -> None:
     ]
 
 
-def test_help_is_the_name_and_a_counter_keeps_it() -> None:
-    metrics = HookMetrics()
+def test_help_is_the_name_and_a_counter_keeps_it(metrics: HookMetrics) -> None:
     metrics.apply("h", [op("add", "jobs")])
     assert metrics.exposition() == b'# HELP jobs jobs\n# TYPE jobs counter\njobs{hook="h"} 1\n'
 
 
-def test_ungrouped_metrics_outlive_later_runs_and_add_up() -> None:
-    metrics = HookMetrics()
+def test_ungrouped_metrics_outlive_later_runs_and_add_up(metrics: HookMetrics) -> None:
     metrics.apply("h", [op("add", "c"), op("set", "g", 7)])
     metrics.apply("h", [op("add", "c")])
     metrics.apply("h", [])
     assert lines(metrics) == ['c{hook="h"} 2', 'g{hook="h"} 7']
 
 
-def test_an_ungrouped_expire_drops_the_ungrouped_metrics_of_that_hook_only() -> None:
-    metrics = HookMetrics()
+def test_an_ungrouped_expire_drops_the_ungrouped_metrics_of_that_hook_only(metrics: HookMetrics) -> None:
     for hook in ("a", "b"):
         metrics.apply(hook, [op("set", "g"), op("set", "in_group", group="of " + hook)])
     metrics.apply("a", [op("expire", "")])
     assert lines(metrics) == ['g{hook="b"} 1', 'in_group{hook="a"} 1', 'in_group{hook="b"} 1']
 
 
-def test_each_batch_replaces_the_series_of_its_groups() -> None:
-    metrics = HookMetrics()
+def test_each_batch_replaces_the_series_of_its_groups(metrics: HookMetrics) -> None:
     metrics.apply("h", [op("add", "c", 5, group="g", labels={"l": str(n)}) for n in range(3)])
     metrics.apply("h", [op("set", "other", group="another")])
     metrics.apply("h", [op("add", "c", 2, group="g", labels={"l": "1"})])
     assert lines(metrics) == ['c{hook="h",l="1"} 2', 'other{hook="h"} 1']
 
 
-def test_a_group_is_shared_by_all_hooks() -> None:
-    metrics = HookMetrics()
+def test_a_group_is_shared_by_all_hooks(metrics: HookMetrics) -> None:
     metrics.apply("a", [op("set", group="g")])
     metrics.apply("b", [op("set", group="g")])
     assert lines(metrics) == ['m{hook="b"} 1']
 
 
-def test_expire_drops_what_its_batch_wrote_before_it() -> None:
-    metrics = HookMetrics()
+def test_expire_drops_what_its_batch_wrote_before_it(metrics: HookMetrics) -> None:
     metrics.apply("h", [op("set", "a", group="g"), op("expire", "", group="g"), op("set", "b", group="g")])
     assert lines(metrics) == ['b{hook="h"} 1']
 
 
-def test_label_sets_grow_and_the_operators_label_wins() -> None:
-    metrics = HookMetrics()
+def test_label_sets_grow_and_the_operators_label_wins(metrics: HookMetrics) -> None:
     metrics.apply("h", [op("set", labels={"x": "1", "hook": "mine"})])
     metrics.apply("h", [op("set", labels={"y": "2"})])
     assert lines(metrics) == ['m{hook="h",x="1",y=""} 1', 'm{hook="h",x="",y="2"} 1']
 
 
-def test_an_empty_label_is_no_label() -> None:
-    metrics = HookMetrics()
+def test_an_empty_label_is_no_label(metrics: HookMetrics) -> None:
     metrics.apply("h", [op("add", labels={"x": ""}), op("add")])
     assert lines(metrics) == ['m{hook="h"} 2']
 
@@ -105,14 +101,12 @@ def test_bad_characters_of_a_name_become_underscores(name: str, shown: str) -> N
     assert sanitized(name) == shown
 
 
-def test_labels_are_sanitised_too() -> None:
-    metrics = HookMetrics()
+def test_labels_are_sanitised_too(metrics: HookMetrics) -> None:
     metrics.apply("h", [op("set", "m-1", labels={"a-b": "1", "c:d": "2"})])
     assert lines(metrics) == ['m_1{a_b="1",c_d="2",hook="h"} 1']
 
 
-def test_buckets_are_those_of_the_first_operation_and_default_to_prometheus() -> None:
-    metrics = HookMetrics()
+def test_buckets_are_those_of_the_first_operation_and_default_to_prometheus(metrics: HookMetrics) -> None:
     metrics.apply("h", [op("observe", "o", buckets=(2.0,)), op("observe", "o", buckets=(1.0, 3.0)), op("observe", "d")])
     bounds = [line.split('le="')[1].split('"')[0] for line in lines(metrics) if "_bucket" in line]
     assert " ".join(bounds) == "0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 +Inf 2 +Inf"
@@ -142,8 +136,7 @@ def test_a_conflict_is_refused_and_named_and_the_rest_is_applied(operation: Metr
     assert lines(metrics) == [*before, 'zz{hook="h"} 1']
 
 
-def test_a_series_may_move_to_another_group_once_its_group_is_written_anew() -> None:
-    metrics = HookMetrics()
+def test_a_series_may_move_to_another_group_once_its_group_is_written_anew(metrics: HookMetrics) -> None:
     metrics.apply("h", [op("set", group="old")])
     assert metrics.apply("h", [op("expire", "", group="old"), op("set", value=2, group="new")]) == ()
     assert lines(metrics) == ['m{hook="h"} 2']
@@ -227,25 +220,22 @@ def test_expiring_every_group_leaves_nothing(operations: list[MetricOperation]) 
     assert metrics.exposition() == b""
 
 
-def test_other_hooks_keep_series_with_the_label_of_a_forgotten_module() -> None:
+def test_other_hooks_keep_series_with_the_label_of_a_forgotten_module(metrics: HookMetrics) -> None:
     """Global hooks export metrics about modules."""
-    metrics = HookMetrics()
     metrics.apply("g", [op("set", labels={"module": "a"}), op("set", group="x", labels={"module": "a"}, name="n")])
     metrics.apply("h", [op("set")], "a")
     metrics.forget_module("a")
     assert {*lines(metrics)} == {'m{hook="g",module="a"} 1', 'n{hook="g",module="a"} 1'}
 
 
-def test_values_that_are_shown_alike_are_one_series() -> None:
+def test_values_that_are_shown_alike_are_one_series(metrics: HookMetrics) -> None:
     """Prometheus' lexer ends at NUL: one such value would hide the metrics of all hooks."""
-    metrics = HookMetrics()
     metrics.apply("h", [op("add", labels={"l": value}) for value in ("a\0b", "a\ufffdb", "\ud800", "\ud801")])
     assert lines(metrics) == ['m{hook="h",l="?"} 2', 'm{hook="h",l="a\ufffdb"} 2']
     assert_prometheus_reads(metrics.exposition().decode())
 
 
-def test_forgotten_module_takes_its_series_with_it_also_those_in_groups() -> None:
-    metrics = HookMetrics()
+def test_forgotten_module_takes_its_series_with_it_also_those_in_groups(metrics: HookMetrics) -> None:
     for module in ("a", "b"):
         metrics.apply("h", [op("set", "free"), op("set", "in_group", group=module), op("add", "free", -1)], module)
     metrics.forget_module("a")

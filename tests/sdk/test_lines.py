@@ -123,6 +123,7 @@ class Session:
         os.close(answers)
         self.take = os.fdopen(take)
         self.tell(messages.OUR_HELLO)
+        self.hello = self.next()["hello"]
 
     def tell(self, line: bytes) -> None:
         os.write(self.give, line + b"\n")
@@ -162,14 +163,13 @@ wide = pytest.mark.parametrize("session", ["queues={'q': {'concurrency': 2}}"], 
 
 def test_all_that_hookrunner_has_is_taken(session: Session) -> None:
     assert lines.VERSION == messages.VERSION
-    assert session.next()["hello"]["capabilities"] == list(messages.CAPABILITIES)
+    assert session.hello["capabilities"] == list(messages.CAPABILITIES)
 
 
 @pytest.mark.parametrize(("binding", "cleaned_up"), [("sleep", []), ("asleep", ["cleaned up"])])
 def test_a_run_that_is_over_its_time_is_interrupted_and_the_process_stays(
     session: Session, binding: str, cleaned_up: list[str]
 ) -> None:
-    session.next()
     reasons: tuple[messages.CancelReason, ...] = ("deadline", "fenced")
     for number, reason in zip("12", reasons, strict=True):
         session.begin(number, binding)
@@ -182,7 +182,6 @@ def test_a_run_that_is_over_its_time_is_interrupted_and_the_process_stays(
 
 
 def test_a_cancel_that_comes_with_its_run_or_after_it_changes_nothing_else(session: Session) -> None:
-    session.next()
     session.run("1", "quick")
     session.tell(messages.cancel_line("1", "deadline"))
     session.tell(messages.cancel_line("7", "deadline"))
@@ -192,7 +191,6 @@ def test_a_cancel_that_comes_with_its_run_or_after_it_changes_nothing_else(sessi
 
 @pytest.mark.parametrize("session", ["", "queues={'q': {'concurrency': 2}}"], indirect=True)
 def test_at_a_shutdown_a_function_may_finish(session: Session) -> None:
-    session.next()
     session.begin("1", "polite")
     session.tell(messages.cancel_line("1", "shutdown"))
     assert session.next()["answer"]["metrics"][0]["name"] == "shutdown"
@@ -200,7 +198,6 @@ def test_at_a_shutdown_a_function_may_finish(session: Session) -> None:
 
 @wide
 def test_beside_others_a_function_asks_whether_it_is_cancelled(session: Session) -> None:
-    session.next()
     session.begin("1", "polite")
     session.tell(messages.cancel_line("1", "deadline"))
     assert session.next()["answer"]["metrics"][0]["name"] == "deadline"
@@ -211,7 +208,6 @@ def test_beside_others_a_function_asks_whether_it_is_cancelled(session: Session)
 def test_beside_others_a_coroutine_is_cancelled_and_a_function_where_it_reports_progress(
     session: Session, binding: str
 ) -> None:
-    session.next()
     session.begin("2", "polite")
     session.begin("1", binding)
     session.tell(messages.cancel_line("1", "deadline"))
@@ -226,7 +222,6 @@ def test_beside_others_a_coroutine_is_cancelled_and_a_function_where_it_reports_
 
 @wide
 def test_at_a_shutdown_a_coroutine_beside_others_is_not_cancelled(session: Session) -> None:
-    session.next()
     session.begin("1", "asleep")
     session.tell(messages.cancel_line("1", "shutdown"))
     session.run("2", "quick")
@@ -241,14 +236,12 @@ def test_at_a_shutdown_a_coroutine_beside_others_is_not_cancelled(session: Sessi
 def test_beside_others_a_run_is_answered_whatever_its_function_raises(
     session: Session, binding: str, message: str
 ) -> None:
-    session.next()
     session.run("1", binding)
     assert session.until_answer()[-1]["answer"]["message"] == message
 
 
 @wide
 def test_what_functions_side_by_side_print_is_sent_with_their_runs(session: Session) -> None:
-    session.next()
     session.begin("1", "polite")
     session.run("2", "prints")
     *logged, answer = session.until_answer()
@@ -267,14 +260,12 @@ def test_what_functions_side_by_side_print_is_sent_with_their_runs(session: Sess
 
 def test_programs_of_a_function_have_neither_requests_nor_answers(session: Session) -> None:
     """Which they would hold open, or print to: standard streams, and the directory that is listed."""
-    session.next()
     session.run("1", "starts_a_program")
     assert session.next()["progress"]["message"] == "4"
 
 
 @wide
 def test_the_log_of_runs_side_by_side_is_sent_with_each(session: Session) -> None:
-    session.next()
     session.run("1", "reports")
     assert session.next() == {"progress": {"id": "1", "message": "3 of 10"}}
     record = {"id": "1", "level": "warn", "msg": "hot", "degrees": 40, "where": str(session.directory)}
@@ -283,7 +274,6 @@ def test_the_log_of_runs_side_by_side_is_sent_with_each(session: Session) -> Non
 
 
 def test_the_log_of_one_run_at_a_time_is_what_is_printed(session: Session) -> None:
-    session.next()
     session.run("1", "reports")
     assert [next(iter(session.next())) for _ in range(2)] == ["progress", "answer"]
     assert session.process.stdout

@@ -172,6 +172,11 @@ class World:
         return self.steps.take()
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 async def test_values_that_templates_must_not_see_fail_the_run_before_its_release() -> None:
     world = World(schemas=NotForTemplates())
     with pytest.raises(BadValues, match="n is missing"):
@@ -194,8 +199,7 @@ DELETION = [
 ]
 
 
-async def test_the_first_run_has_all_steps_and_a_later_one_only_those_of_the_release() -> None:
-    world = World()
+async def test_the_first_run_has_all_steps_and_a_later_one_only_those_of_the_release(world: World) -> None:
     assert await world.run() == [*START, *LISTEN, *RELEASE]
     assert (world.state.phase, world.state.live, world.state.last_success > 0) == (Phase.READY, True, True)
     assert await world.run() == ["arm", *RELEASE]
@@ -222,16 +226,14 @@ async def test_a_retry_continues_with_the_phase_that_failed(step: str) -> None:
     assert world.state.phase is Phase.READY
 
 
-async def test_after_helm_hooks_that_change_values_bring_one_more_pass() -> None:
-    world = World()
+async def test_after_helm_hooks_that_change_values_bring_one_more_pass(world: World) -> None:
     await world.run()
     world.hooks.changes = 2
     assert await world.run() == ["arm", *RELEASE * 3]
 
 
-async def test_after_helm_hooks_that_always_change_values_fail_their_module() -> None:
+async def test_after_helm_hooks_that_always_change_values_fail_their_module(world: World) -> None:
     """Also across attempts; what they change again later is counted anew."""
-    world = World()
     await world.run()
     for _ in range(2):
         world.hooks.changes = 100
@@ -240,9 +242,8 @@ async def test_after_helm_hooks_that_always_change_values_fail_their_module() ->
         assert world.steps.take().count("afterHelm") == MOST_REPEATS + 1
 
 
-async def test_values_that_are_requested_to_be_looked_at_again_bring_no_pass_of_this_run() -> None:
+async def test_values_that_are_requested_to_be_looked_at_again_bring_no_pass_of_this_run(world: World) -> None:
     """The next run looks again."""
-    world = World()
     await world.run()
     world.hooks.changes = 1
     world.state.begin(0.0, "")
@@ -250,16 +251,14 @@ async def test_values_that_are_requested_to_be_looked_at_again_bring_no_pass_of_
     assert await world.run() == ["arm", *RELEASE]
 
 
-async def test_compiled_hooks_can_keep_a_module_from_running() -> None:
-    world = World()
+async def test_compiled_hooks_can_keep_a_module_from_running(world: World) -> None:
     world.hooks.compiled = CompiledHooks(Notices(), ("a.go",), parks=True)
     with pytest.raises(BadModule, match="to run it without them: --on-compiled-hooks warn"):
         await world.run()
     assert world.steps.take() == []
 
 
-async def test_a_deletion_has_its_steps_in_order_and_leaves_nothing() -> None:
-    world = World()
+async def test_a_deletion_has_its_steps_in_order_and_leaves_nothing(world: World) -> None:
     await world.run()
     world.charts.installed = {}
     await world.remover.run(world.state)
@@ -267,22 +266,19 @@ async def test_a_deletion_has_its_steps_in_order_and_leaves_nothing() -> None:
     assert (world.state.live, world.state.phase, world.state.last_success) == (False, Phase.STARTUP, 0.0)
 
 
-async def test_a_deletion_without_a_release_has_no_steps_before_helm() -> None:
-    world = World()
+async def test_a_deletion_without_a_release_has_no_steps_before_helm(world: World) -> None:
     await world.remover.run(world.state)
     assert world.steps.take() == [step for step in DELETION if step not in ("beforeDeleteHelm", "uninstall")]
 
 
-async def test_a_hook_without_a_config_keeps_no_module_alive() -> None:
-    world = World()
+async def test_a_hook_without_a_config_keeps_no_module_alive(world: World) -> None:
     world.charts.installed = {}
     world.steps.fails["load"] = BadHookConfig("m/h", ["no"])
     await world.remover.run(world.state)
     assert world.steps.take() == DELETION
 
 
-async def test_delete_hooks_see_the_values_of_the_release_in_another_process() -> None:
-    world = World()
+async def test_delete_hooks_see_the_values_of_the_release_in_another_process(world: World) -> None:
     world.charts.installed = {"m": {"n": 7}, "global": {}}
     world.steps.fails["beforeDeleteHelm"] = HookFailed("no")
     with pytest.raises(HookFailed):
@@ -291,7 +287,7 @@ async def test_delete_hooks_see_the_values_of_the_release_in_another_process() -
     assert b'"n":7' in world.store.files("m").values.replace(b" ", b"")
 
 
-async def test_definitions_are_applied_once(tmp_path: Path) -> None:
+async def test_definitions_are_applied_once(world: World, tmp_path: Path) -> None:
     """And again when they were lost."""
     (tmp_path / "crds").mkdir()
     (tmp_path / "crds" / "thing.yaml").write_text(
@@ -311,7 +307,6 @@ async def test_definitions_are_applied_once(tmp_path: Path) -> None:
     state = ModuleState(replace(module("m", 10), directory=tmp_path))
     await definitions.apply(state)
     assert (ensured, set(state.kinds)) == ([["things.a"]], {"a/v1/Thing"})
-    world = World()
     world.state.set_definitions(state.kinds)
     assert "define" not in await world.run()
     world.state.lose_definitions()
@@ -319,9 +314,8 @@ async def test_definitions_are_applied_once(tmp_path: Path) -> None:
     assert "define" in await world.run()
 
 
-async def test_nothing_runs_before_the_values_are_known() -> None:
+async def test_nothing_runs_before_the_values_are_known(world: World) -> None:
     """Modules are undecided then, but instances of addons would run without the global values."""
-    world = World()
     world.store.note_unread("ConfigMap ops/hookrunner: forbidden")
     with pytest.raises(MissingSnapshot, match=r"m: waiting for the values: ConfigMap ops/hookrunner: forbidden"):
         await world.run()
