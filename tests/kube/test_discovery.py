@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hookrunner.errors import ApiError, UnknownKind
+from hookrunner.kube.client import Client
 from hookrunner.kube.discovery import Discovery
 from kubesandbox.faults import Fault
 from tests.fakes.objects import definition
 from tests.flows.waiting import until
 from tests.kube.server import ApiServer, api_server, without_aggregation
+from tests.tables import each
 
 pytestmark = pytest.mark.looptime
 WIDGET_NAMES = {"kind": "Widget", "plural": "widgets", "shortNames": ["wd"]}
@@ -46,12 +48,12 @@ async def served(api: ApiServer) -> ApiServer:
 
 
 @BOTH
-@pytest.mark.parametrize("kind", ["Widget", "widget", "WIDGETS", "wd"])
-@pytest.mark.parametrize(("asked", "found"), [("", "example.com/v2"), ("example.com/v1", "example.com/v1")])
+@each("kind", ["Widget", "widget", "WIDGETS", "wd"])
+@each(("asked", "found"), [("", "example.com/v2"), ("example.com/v1", "example.com/v1")])
 async def test_kinds_plurals_and_short_names_in_any_case(
-    served: ApiServer, discovery: Discovery, kind: str, asked: str, found: str
+    served: ApiServer, client: Client, kind: str, asked: str, found: str
 ) -> None:
-    resource = await discovery.resolve(asked, kind)
+    resource = await Discovery(client).resolve(asked, kind)
     assert (resource.api_version, resource.kind, resource.plural) == (found, "Widget", "widgets")
     assert resource.namespaced
 
@@ -92,7 +94,7 @@ async def test_unknown_kinds_cause_one_request_per_second(api: ApiServer, discov
 
 
 @BOTH
-@pytest.mark.parametrize(
+@each(
     ("api_version", "kind", "message"),
     [
         ("extensions/v1beta1", "DaemonSet", "DaemonSet is served as apps/v1"),
@@ -111,10 +113,10 @@ async def test_unknown_kinds_cause_one_request_per_second(api: ApiServer, discov
     ],
 )
 async def test_error_names_what_is_served_instead(
-    served: ApiServer, discovery: Discovery, api_version: str, kind: str, message: str
+    served: ApiServer, client: Client, api_version: str, kind: str, message: str
 ) -> None:
     with pytest.raises(UnknownKind, match=f"the server knows no kind '{kind}' in .*: {re.escape(message)}$"):
-        await discovery.resolve(api_version, kind)
+        await Discovery(client).resolve(api_version, kind)
 
 
 async def test_a_kind_of_a_group_that_is_not_there_is_a_definition_that_is_missing(

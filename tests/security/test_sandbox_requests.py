@@ -10,6 +10,7 @@ from kubesandbox.verbs import bodies
 from kubetypes.patches.json_patch import MOST_COPIED
 from tests.kubesandbox.conftest import Answer, Client
 from tests.security.stalls import watched
+from tests.tables import each
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
@@ -118,7 +119,7 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("levels", [250, 400, DEEP])
+@each("levels", [250, 400, DEEP])
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 async def test_bodies_nested_too_deep_are_bad_requests(
     boxes: Client, write: tuple[str, str, bytes, str], levels: int
@@ -187,7 +188,7 @@ SLOW = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("path", "body", "status"), SLOW.values(), ids=SLOW)
+@each(("path", "body", "status"), SLOW.values(), ids=SLOW)
 async def test_no_text_takes_longer_than_its_length(
     boxes: Client, path: str, body: dict[str, Any], status: int
 ) -> None:
