@@ -17,7 +17,6 @@ TREE = Path(__file__).parents[2]
 OBJECT = ["---", "apiVersion: v1", "kind: ServiceAccount", "metadata: {name: pwn}"]
 REST = ["---", "apiVersion: v1", "kind: ConfigMap", "metadata: {name: rest}", "data:", "  x: |", "    z"]
 ENDS = ["\n", "\r", "\r\n", "\x85", "\u2028", "\u2029"]
-ends = pytest.mark.parametrize("end", ENDS, ids=ascii)
 pytestmark = pytest.mark.usefixtures("forking")
 
 
@@ -48,18 +47,29 @@ def instance(directory: Path, kind: str, **spec: JSON) -> str:
     return str(file)
 
 
-def test_a_corefile_stays_a_corefile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def attacked(
+    capsys: pytest.CaptureFixture[str], directory: Path, kind: str, field: str, addons: str
+) -> list[list[JSON]]:
+    """The objects of an instance for each end, which are those of a harmless one."""
     files = (
-        instance(tmp_path / f"{number}", "CoreDNS", corefile=text)
+        instance(directory / f"{number}", kind, **{field: text})
         for number, text in enumerate(["hi", *map(hostile, ENDS)])
     )
-    objects = printed(capsys, "addon", "render", *files, "--addons-dir", str(TREE / "addons"), "-o", "json")
+    objects = printed(capsys, "addon", "render", *files, "--addons-dir", addons, "-o", "json")
     size = len(objects) // (1 + len(ENDS))
-    plain, *attacked = (objects[start : start + size] for start in range(0, len(objects), size))
-    assert [identities(objects) for objects in attacked] == [identities(plain)] * len(ENDS)
-    configs = [obj for objects in attacked for obj in objects if obj["kind"] == "ConfigMap"]
-    texts = [config["data"]["Corefile"].strip() for config in configs]
-    assert texts == [hostile("\n" if end == "\r\n" else end) for end in ENDS]
+    plain, *others = (objects[start : start + size] for start in range(0, len(objects), size))
+    assert [identities(objects) for objects in others] == [identities(plain)] * len(ENDS)
+    return others
+
+
+TEXTS = [hostile("\n" if end == "\r\n" else end) for end in ENDS]
+"""The hostile texts as YAML reads them."""
+
+
+def test_a_corefile_stays_a_corefile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    others = attacked(capsys, tmp_path, "CoreDNS", "corefile", str(TREE / "addons"))
+    configs = [obj for objects in others for obj in objects if obj["kind"] == "ConfigMap"]
+    assert [config["data"]["Corefile"].strip() for config in configs] == TEXTS
 
 
 def test_settings_of_kube_proxy_stay_in_its_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,42 +95,28 @@ def test_settings_of_the_dashboard_stay_json(tmp_path: Path, capsys: pytest.Capt
     assert json.loads(config["data"]["settings"]) == settings
 
 
-@ends
 def test_a_greeting_stays_a_greeting(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, end: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["new", "addon", "web"], "hookrunner") == 0
     capsys.readouterr()
-    flags = ("--addons-dir", "addons", "-o", "json")
-    plain, attacked = (
-        printed(capsys, "addon", "render", instance(tmp_path, "Web", greeting=text), *flags)
-        for text in ("hi", hostile(end))
-    )
-    assert identities(attacked) == identities(plain)
-    texts = [text for obj in attacked for text in (obj.get("data") or {}).values()]
-    assert any(hostile("\n" if end == "\r\n" else end) in text for text in texts)
+    for objects, expected in zip(attacked(capsys, tmp_path, "Web", "greeting", "addons"), TEXTS, strict=True):
+        texts = [text for obj in objects for text in (obj.get("data") or {}).values()]
+        assert any(expected in text for text in texts)
 
 
-@ends
-def test_a_value_of_a_module_stays_a_value(tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
+def test_a_value_of_a_module_stays_a_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     template = (
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n"
-        "data:\n  text: |\n    {{- .Values.plain.text | nindent 4 }}\n"
+        "{{- range $number, $text := .Values.plain.texts }}\n---\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain-{{ $number }}}\n"
+        "data:\n  text: |\n    {{- $text | nindent 4 }}\n{{- end }}\n"
     )
-    (tmp_path / "modules/010-plain/templates").mkdir(parents=True)
-    (tmp_path / "modules/010-plain/templates/config.yaml").write_text(template)
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"plain": {"text": hostile(end)}}))
-    words = [
-        "module",
-        "render",
-        "plain",
-        "--modules-dir",
-        str(tmp_path / "modules"),
-        "--config",
-        str(tmp_path / "config.yaml"),
-    ]
-    assert run(words, "hookrunner") == 0
-    [config] = yaml.safe_load_all(capsys.readouterr().out)
-    assert config["metadata"]["name"] == "plain"
-    assert config["data"]["text"].strip() == hostile("\n" if end == "\r\n" else end)
+    modules, config = tmp_path / "modules", tmp_path / "config.yaml"
+    (modules / "010-plain/templates").mkdir(parents=True)
+    (modules / "010-plain/templates/config.yaml").write_text(template)
+    config.write_text(yaml.safe_dump({"plain": {"texts": [*map(hostile, ENDS)]}}))
+    assert run(["module", "render", "plain", "--modules-dir", str(modules), "--config", str(config)], "hookrunner") == 0
+    configs = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert [config["metadata"]["name"] for config in configs] == [f"plain-{number}" for number in range(len(ENDS))]
+    assert [config["data"]["text"].strip() for config in configs] == TEXTS
