@@ -24,7 +24,7 @@ from hookrunner.rights.hook_rights import reason_of, stated_rights
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.rights.release_rights import Release, granted_rights
 from hookrunner.rights.request_lines import is_open_to_all, read_request
-from hookrunner.settings import HooksSettings
+from hookrunner.testing.bench import Bench
 from hookrunner.testing.cases.case_files import Case
 from hookrunner.testing.cases.case_files import read as read_cases
 from hookrunner.testing.cases.case_format import SUFFIX
@@ -46,14 +46,15 @@ class _Used:
     run: RecordedRun
 
 
-async def used_rights(hooks: Iterable[Hook], settings: HooksSettings, kinds: KindNames) -> list[Right]:
-    """The rights that the cases of these hooks use and that the hooks do not state. Raises BadInput for a case that
-    does not end as it expects, and for a request that no rule can allow."""
+async def used_rights(hooks: Iterable[Hook], tools: Bench, kinds: KindNames) -> list[Right]:
+    """The rights that the cases of these hooks use and that the hooks do not state; cases are run with the settings and
+    the jq of a bench. Raises BadInput for a case that does not end as it expects, and for a request that no rule can
+    allow."""
     definitions, turns = tuple(kinds.definitions), asyncio.Semaphore(os.cpu_count() or 1)
 
     async def use(hook: Hook, file: Path, case: Case) -> _Used:
         async with turns:
-            return _Used(hook, case, await _record(settings, hook, file, case, definitions))
+            return _Used(hook, case, await _record(tools, hook, file, case, definitions))
 
     cases = [(hook, file, case) for hook in hooks for file in _test_files(hook) for case in read_cases(file).cases]
     tasks = [asyncio.create_task(use(*case)) for case in cases]
@@ -66,12 +67,10 @@ def _test_files(hook: Hook) -> Sequence[Path]:
     return [file] if file.exists() else []
 
 
-async def _record(
-    settings: HooksSettings, hook: Hook, file: Path, case: Case, definitions: Sequence[JSON]
-) -> RecordedRun:
+async def _record(tools: Bench, hook: Hook, file: Path, case: Case, definitions: Sequence[JSON]) -> RecordedRun:
     place = f"{file}:{case.line}: test case '{case.name}'"
     try:
-        run = await record_run(settings, hook, case, definitions)
+        run = await record_run(tools, hook, case, definitions)
     except BadInput as error:
         raise BadInput(f"{place}: {error}") from None
     if run.wrong:

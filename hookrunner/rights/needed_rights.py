@@ -84,7 +84,7 @@ async def find_needed_rights(files: Files, namespace: str) -> NeededRights:
     kinds.learn((*definitions, *(crd for addon in addons for crd in read_definitions(addon))))
     async with bench(settings.hooks) as tools:
         hooks = await _load_hooks(files, tools)
-        used = await used_rights(hooks, settings.hooks, kinds)
+        used = await used_rights(hooks, tools, kinds)
     places = [module.traits.namespace or namespace for module in modules if module.chart]
     installed = Installation(hooks, places, definitions, addons)
     of_modules, of_addons = await _module_rights(files, namespace, kinds), await _addon_rights(files, kinds)

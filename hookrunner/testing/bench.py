@@ -11,7 +11,7 @@ A module's hook gets the files of values and patches that it has in a running ho
 
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -197,18 +197,20 @@ async def _complete(result: Result, hook: Hook, answer: Answer, values: tuple[Pa
 
 
 @asynccontextmanager
-async def bench(settings: HooksSettings, timeout: float = 30.0, kubeconfig: str = "") -> AsyncIterator[Bench]:
+async def bench(
+    settings: HooksSettings, timeout: float = 30.0, kubeconfig: str = "", jq: Jq | None = None
+) -> AsyncIterator[Bench]:
     """A bench with a temporary directory and processes of its own. Processes that a hook leaves behind are ended after
     its run, and hooks that still run when the bench is closed. kubectl in a hook finds the cluster of `kubeconfig`, or
-    none."""
+    none. `jq` is that of another bench, whose workers are then shared."""
     environ = with_kubeconfig(settings.environ, kubeconfig) if kubeconfig else without_cluster(settings.environ)
     children = Children(Patience(kill=KILL_AFTER, tidy=True))
     with TemporaryDirectory(prefix="hookrunner-bench-") as directory:
         settings = replace(settings, tmp_dir=Path(directory), environ=environ)
         processes = HookProcesses(settings, children)
-        async with Jq() as jq:
+        async with nullcontext(jq) if jq else Jq() as filters:
             try:
-                yield Bench(settings, children, processes, jq, timeout)
+                yield Bench(settings, children, processes, filters, timeout)
             finally:
                 await processes.close()
                 await children.stop(grace=0.0)

@@ -1,7 +1,7 @@
 """Runs a hook once with a sandbox as its cluster, and records every request to it: those of kubectl and other clients
 that the hook starts, then those that carry out what it asks for.
 
-    run = await record_run(settings, hook, case, definitions)
+    run = await record_run(tools, hook, case, definitions)
     run.requests        # `GET /api/v1/namespaces/default/pods/web`, …
 
 The sandbox holds the objects that the hook is given. Only clients with its token are recorded.
@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 
 from hookrunner.errors import BadInput
 from hookrunner.model.bindings import Hook
-from hookrunner.settings import HooksSettings
 from hookrunner.testing.bench import Bench, bench
 from hookrunner.testing.cases.case_files import Case
 from hookrunner.testing.cases.expectations import Difference, differences
@@ -40,9 +39,9 @@ class RecordedRun:
     wrong: Sequence[Difference]
 
 
-async def record_run(settings: HooksSettings, hook: Hook, case: Case, definitions: Sequence[JSON] = ()) -> RecordedRun:
-    """Run a case of a hook, where also the kinds of these definitions are served. Raises BadInput if it is not clear
-    what is meant, or an object cannot be."""
+async def record_run(tools: Bench, hook: Hook, case: Case, definitions: Sequence[JSON] = ()) -> RecordedRun:
+    """Run a case of a hook with the settings and the jq of a bench, where also the kinds of these definitions are
+    served. Raises BadInput if it is not clear what is meant, or an object cannot be."""
     options = Options(token=secrets.token_urlsafe(), own_certificate=True)
     async with serving(options) as sandbox:
         await _plant_objects(sandbox, (*definitions, *case.given.objects))
@@ -50,8 +49,8 @@ async def record_run(settings: HooksSettings, hook: Hook, case: Case, definition
             kubeconfig = Path(directory) / "kubeconfig"
             kubeconfig.touch(mode=0o600)
             kubeconfig.write_text(sandbox.kubeconfig())
-            async with bench(settings, kubeconfig=str(kubeconfig)) as tools:
-                result = await _run(tools, sandbox, hook, case)
+            async with bench(tools.settings, tools.timeout, str(kubeconfig), tools.jq) as connected:
+                result = await _run(connected, sandbox, hook, case)
         expected = {key: case.expect[key] for key in _OUTCOME if key in case.expect}
         return RecordedRun(result, tuple(sandbox.faults.requests), differences(expected, result))
 

@@ -15,6 +15,7 @@ from hookrunner.model.rights import Reason, merge
 from hookrunner.rights.case_rights import used_rights
 from hookrunner.rights.kind_names import KindNames
 from hookrunner.settings import HooksSettings
+from hookrunner.testing.bench import bench
 from tests.controlplane.tools import find_tool
 from tests.trees import write_files
 
@@ -42,7 +43,8 @@ async def used(tmp_path: Path, script: str, given: Any = (), **config: Any) -> s
     write_files(tmp_path, {"a.sh*": script, "a.sh.test.yaml": STARTS % orjson.dumps(given).decode()})
     path = {"PATH": f"{find_tool('kubectl').parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     settings = HooksSettings(tmp_path, tmp_dir=tmp_path, environ=path)
-    rights = merge(await used_rights([hook(tmp_path, config)], settings, KindNames()))
+    async with bench(settings) as tools:
+        rights = merge(await used_rights([hook(tmp_path, config)], tools, KindNames()))
     assert {right.names for right in rights} <= {()}
     assert {right.needs for right in rights} <= {(Reason("hook a.sh", "test case 'starts'"),)}
     return {(right.namespace, *right.resources, *right.urls, " ".join(right.verbs)) for right in rights}
