@@ -14,9 +14,10 @@ import pytest
 import yaml
 
 from hookrunner.cli.debug import ask
+from hookrunner.model.rights import merge
 from tests.controlplane.cluster import ACCESS_REVIEWS, RIGHTS_LOOKS, OwnCluster
-from tests.controlplane.rights import RBAC, log_in
-from tests.fakes.chart import ROOT
+from tests.controlplane.rights import RBAC, log_in, rights_in
+from tests.fakes.chart import ROOT, render_rights
 from tests.flows.limited_rights import NAMESPACE, account_of, find_rights
 from tests.flows.operator import Operator, oops
 from tests.flows.waiting import until
@@ -57,8 +58,9 @@ def operator(launcher: tuple[str, ...], own_cluster: OwnCluster, tmp_path: Path)
     flags = (f"--addons-dir={ROOT / 'addons'}", "--addons=coredns", f"--namespace={NAMESPACE}", "--modules-dir=:")
     made = Operator(tmp_path, tmp_path / "kubeconfig", flags)
     made.write_hooks({HOOK: (HOOKS / HOOK).read_text()})
-    needed = find_rights(addons_dir=str(ROOT / "addons"), addons="coredns", hooks_dir=str(tmp_path / "hooks"))
-    made.kubeconfig = log_in(own_cluster, tmp_path, account_of("revoked", needed.all)).kubeconfig
+    of_hook = find_rights(hooks_dir=str(tmp_path / "hooks")).all
+    of_addon = rights_in(render_rights("revoked", "--set", "addons.enabled=true,addons.names={coredns}"))
+    made.kubeconfig = log_in(own_cluster, tmp_path, account_of("revoked", merge((*of_hook, *of_addon)))).kubeconfig
     return made
 
 

@@ -1,4 +1,4 @@
-"""Hookrunner that may write nothing of CoreDNS, under the rights that `hookrunner rbac --addon-accounts require` finds
+"""Hookrunner that may write nothing of CoreDNS, under the rights that the chart gives with `addons.accounts: require`
 and no others: it watches, and a ServiceAccount of the instance's namespace installs, repairs, changes and removes.
 First as every API server allows to act as an account, then by the rules of constrained impersonation.
 
@@ -6,28 +6,32 @@ Level: control plane.
 """
 
 import asyncio
-from collections.abc import Iterable
+import json
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from hookrunner.manifests.role_objects import Account, to_roles
-from hookrunner.model.rights import READS, Right, compact, merge
+from hookrunner.model.rights import READS, Right, merge
 from tests.controlplane.cluster import ACCESS_REVIEWS, RIGHTS_LOOKS, OwnCluster
-from tests.controlplane.rights import collection_of, log_in
-from tests.fakes.chart import ROOT
-from tests.flows.limited_rights import NAMESPACE, account_of, find_rights
+from tests.controlplane.rights import collection_of, log_in, rights_in
+from tests.fakes.chart import CHART, ROOT, render_rights
+from tests.flows.limited_rights import NAMESPACE
 from tests.flows.operator import Operator, oops
 from tests.flows.waiting import until
 
-HOME = "kube-system"
+HOME, CONFINED = "kube-system", "confined-hookrunner"
 KIND = f"/apis/addons.x-k8s.io/v1alpha1/namespaces/{HOME}/coredns"
 DEPLOYMENT = f"/apis/apps/v1/namespaces/{HOME}/deployments/coredns"
 ACCOUNTS = f"/api/v1/namespaces/{HOME}/serviceaccounts"
 RECORDS = f"/api/v1/namespaces/{NAMESPACE}/secrets?labelSelector=owner%3Dhelm"
-OFFER = {"addons_dir": str(ROOT / "addons"), "addons": "coredns", "addon_namespaces": HOME}
+FLAGS = (
+    *(f"--addons-dir={ROOT / 'addons'}", "--addons=coredns", f"--addon-namespaces={HOME}", "--addon-accounts=require"),
+    *(f"--namespace={NAMESPACE}", "--modules-dir=:", "--hooks-dir=:"),
+)
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:coredns"
 OWN = {"coredns", "coredns/status", "coredns/finalizers", "events", "secrets", "serviceaccounts", "configmaps"}
 OWN |= {"customresourcedefinitions", "customresourcedefinitions/status"}
@@ -43,13 +47,12 @@ CONSTRAINED = [
 
 @pytest.fixture
 def operator(launcher: tuple[str, ...], own_cluster: OwnCluster, tmp_path: Path) -> Operator:
-    flags = [f"--{name.replace('_', '-')}={text}" for name, text in OFFER.items()]
-    made = Operator(tmp_path, tmp_path / "kubeconfig", (*flags, "--addon-accounts=require", f"--namespace={NAMESPACE}"))
-    made.flags += ("--modules-dir=:", "--hooks-dir=:")
-    needed = find_rights(**OFFER, addon_accounts="require").all
-    writes = [right for right in merge(needed) if {*right.verbs} - {*READS}]
+    made = Operator(tmp_path, tmp_path / "kubeconfig", FLAGS)
+    offered = {"enabled": True, "names": ["coredns"], "namespaces": [HOME], "accounts": "require"}
+    objects = render_rights("confined", "--set-json", f"addons={json.dumps(offered)}")
+    writes = [right for right in rights_in(objects) if {*right.verbs} - {*READS}]
     assert {resource for right in writes for resource in right.resources} <= OWN
-    made.kubeconfig = log_in(own_cluster, tmp_path, account_of("confined", needed)).kubeconfig
+    made.kubeconfig = log_in(own_cluster, tmp_path, objects).kubeconfig
     return made
 
 
@@ -67,8 +70,7 @@ async def test_an_account_installs_what_hookrunner_may_not(operator: Operator, o
         await until(lambda: "deployments], verbs: [get, create, patch, delete]}" in errors(cluster), "the rules")
         assert cluster.request("GET", RECORDS).body["items"] == []
 
-        installed = (await asyncio.to_thread(find_rights, **OFFER)).others
-        grant(cluster, "deployer", installed)
+        grant(cluster, "deployer")
         await until(lambda: is_installed(cluster), "the Deployment, by the account")
         before = cluster.request("GET", DEPLOYMENT).body["metadata"]["uid"]
         await asyncio.to_thread(cluster.kubectl, "delete", "deployment", "coredns", "-n", HOME)
@@ -76,7 +78,7 @@ async def test_an_account_installs_what_hookrunner_may_not(operator: Operator, o
         assert '"rights"' not in operator.get("/readyz?output=json")[1], "hookrunner lacks nothing"
 
         cluster.create(ACCOUNTS, {"metadata": {"name": "other"}})
-        grant(cluster, "other", installed)
+        grant(cluster, "other")
         constrain(cluster)
         change(cluster, {"serviceAccountName": "other", "replicas": 5, "protect": True})
         await until(lambda: cluster.request("GET", DEPLOYMENT).body["spec"]["replicas"] == 5, "the change")
@@ -92,9 +94,12 @@ async def test_an_account_installs_what_hookrunner_may_not(operator: Operator, o
     assert oops(operator.logs()) == []
 
 
-def grant(cluster: OwnCluster, name: str, rights: Iterable[Right]) -> None:
-    """Give an account what CoreDNS takes, as `hookrunner rbac` finds it for a hookrunner that installs it itself."""
-    for obj in to_roles(f"coredns-{name}", compact(merge((*rights, BLOCK))), Account(HOME, name)):
+def grant(cluster: OwnCluster, name: str) -> None:
+    """Give an account what CoreDNS takes, as the chart gives it to a hookrunner that installs it itself."""
+    given = yaml.safe_load((CHART / "files" / "rights" / "coredns.yaml").read_text())
+    places = {"": given["rules"], **given["namespaces"]}
+    rights = rights_in({"kind": "Role", "metadata": {"namespace": place}, "rules": places[place]} for place in places)
+    for obj in to_roles(f"coredns-{name}", merge((*rights, BLOCK)), Account(HOME, name)):
         cluster.create(collection_of(obj), obj)
     wait_for(
         cluster, f"{HOME}:{name}", {"verb": "delete", "group": "apps", "resource": "deployments", "name": "coredns"}
@@ -103,15 +108,15 @@ def grant(cluster: OwnCluster, name: str, rights: Iterable[Right]) -> None:
 
 def constrain(cluster: OwnCluster) -> None:
     """Exchange the right to act as any account of the namespace for the narrower ones."""
-    role = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{HOME}/roles/confined"
+    role = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{HOME}/roles/{NAMESPACE}-{CONFINED}-addons-accounts"
     rules = cluster.request("GET", role).body["rules"]
     kept = [rule | {"verbs": [verb for verb in rule["verbs"] if verb != "impersonate"]} for rule in rules]
     assert cluster.request("PATCH", role, {"rules": kept}).status == HTTPStatus.OK
-    for obj in to_roles("constrained", CONSTRAINED, Account(NAMESPACE, "confined")):
+    for obj in to_roles("constrained", CONSTRAINED, Account(NAMESPACE, CONFINED)):
         cluster.create(collection_of(obj), obj)
     about = {"verb": "impersonate:serviceaccount", "group": "authentication.k8s.io", "resource": "serviceaccounts"}
-    wait_for(cluster, f"{NAMESPACE}:confined", about | {"name": "other"})
-    wait_for(cluster, f"{NAMESPACE}:confined", {"verb": "impersonate", "resource": "serviceaccounts"}, allowed=False)
+    wait_for(cluster, f"{NAMESPACE}:{CONFINED}", about | {"name": "other"})
+    wait_for(cluster, f"{NAMESPACE}:{CONFINED}", {"verb": "impersonate", "resource": "serviceaccounts"}, allowed=False)
 
 
 def wait_for(cluster: OwnCluster, account: str, attributes: dict[str, str], allowed: bool = True) -> None:

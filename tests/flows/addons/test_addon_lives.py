@@ -5,26 +5,30 @@ missing.
 Level: control plane."""
 
 import asyncio
+import json
+import shutil
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from hookrunner.model.rights import merge
 from kubetypes.json_values import JSON
 from tests.controlplane.cluster import OwnCluster
-from tests.controlplane.rights import log_in
+from tests.controlplane.rights import log_in, rights_in
 from tests.fakes.chart import render_rights
 from tests.flows.addons.cluster_world import ADDONS, GROUP, MARKED, ClusterWorld
 from tests.flows.limited_rights import check_rights, find_rights
+from tests.flows.taken.release_lives import APIS, TAMPERED, WORKLOADS, ReleaseObjects
 
 HEALTHY = {"phase": "Current", "healthy": True}
 NO_ANSWER = {"phase": "InProgress", "healthy": False}
 STAYS = "it stays unless hookrunner may list every kind in it"
 CLEAN = "the Job of onDisable: clean, whose Pod runs nothing here: test_balancer_cleanup.py"
 ONE_POD = "one Pod has no PodDisruptionBudget"
-KEPT = ("--field-selector=reason=Kept", "-o=jsonpath={.items[*].message}")
 DNS_SERVICE = """\
 apiVersion: v1
 kind: Service
@@ -60,14 +64,14 @@ class Life:
 
 LIVES = [
     Life(
-        "coredns", "coredns", {}, {"replicas": 2}, "deployment/coredns", '"replicas":2', ("1.14.6", "1.15.0"), HEALTHY
+        "coredns", "coredns", {}, {"replicas": 2}, "deployments/coredns", '"replicas":2', ("1.14.6", "1.15.0"), HEALTHY
     ),
     Life(
         "kube-proxy",
         "kubeproxies",
         {"apiServer": {"host": "192.0.2.1"}},
         {"mode": "nftables"},
-        "configmap/kube-proxy",
+        "configmaps/kube-proxy",
         "nftables",
         ("1.36.1", "1.36.3"),
         HEALTHY,
@@ -78,7 +82,7 @@ LIVES = [
         "nodelocaldns",
         {},
         {"localIP": "169.254.20.11"},
-        "configmap/node-local-dns",
+        "configmaps/node-local-dns",
         "169.254.20.11",
         ("1.26.7", "1.26.8"),
         HEALTHY,
@@ -88,7 +92,7 @@ LIVES = [
         "metricsservers",
         {},
         {"kubelet": {"insecureTLS": True}},
-        "deployment/metrics-server",
+        "deployments/metrics-server",
         "--kubelet-insecure-tls=true",
         ("0.8.1", "0.9.0"),
         NO_ANSWER,
@@ -99,7 +103,7 @@ LIVES = [
         "dashboards",
         {},
         {"settings": {"clusterName": "harbour"}},
-        "configmap/kubernetes-dashboard-web-settings",
+        "configmaps/kubernetes-dashboard-web-settings",
         "harbour",
         ("7.13.0", "7.14.0"),
         HEALTHY,
@@ -116,7 +120,7 @@ LIVES = [
         "cloudcontrollermanagers",
         {"deploy": {"mode": "deployment", "replicas": 1}, "provider": {"script": "#!/bin/sh"}},
         {"deploy": {"mode": "daemonset"}, "clusterName": "harbour"},
-        "daemonset/cloud-controller-manager",
+        "daemonsets/cloud-controller-manager",
         "--cluster-name=harbour",
         ("0.3.0", "0.4.0"),
         HEALTHY,
@@ -136,7 +140,7 @@ LIVES = [
         "ingressnginxes",
         {},
         {"replicas": 3},
-        "validatingwebhookconfiguration/ingress-nginx-admission",
+        "validatingwebhookconfigurations/ingress-nginx-admission",
         '"failurePolicy":"Fail"',  # not at first, but since Pods are available
         ("1.14.5", "1.15.1"),
         HEALTHY,
@@ -151,7 +155,7 @@ LIVES = [
         "weavenets",
         {"podCIDR": "10.9.0.0/16"},
         {"mtu": 8000},
-        "daemonset/weave-net",
+        "daemonsets/weave-net",
         '"name":"WEAVE_MTU","value":"8000"',
         ("2.8.1", "2.7.0"),
         HEALTHY,
@@ -161,7 +165,7 @@ LIVES = [
         "flannels",
         {},
         {"backend": "host-gw"},
-        "configmap/kube-flannel-cfg",
+        "configmaps/kube-flannel-cfg",
         "host-gw",
         ("0.28.8", "0.28.9"),
         HEALTHY,
@@ -171,7 +175,7 @@ LIVES = [
         "calicos",
         {"typhaReplicas": 1, "apiServer": {"host": "192.0.2.1"}},
         {"backend": "none"},
-        "configmap/calico-config",
+        "configmaps/calico-config",
         "usePodCidr",
         ("3.32.1", "3.32.2"),
         HEALTHY,
@@ -181,7 +185,7 @@ LIVES = [
         "canals",
         {"typhaReplicas": 1, "apiServer": {"host": "192.0.2.1"}},
         {"backend": "host-gw"},
-        "configmap/canal-config",
+        "configmaps/canal-config",
         "host-gw",
         ("3.32.1", "3.32.2"),
         HEALTHY,
@@ -206,18 +210,22 @@ async def limited(
     there.world.operator.kubeconfig = there.proxy.kubeconfig_with(account.token)
     yield there
     assert '"rights"' not in there.world.operator.get("/readyz?output=json")[1], "no right is missing"
-    needed = await asyncio.to_thread(find_rights, addons_dir=str(ADDONS), addons=life.addon)
-    check_rights(whole_cluster, account, needed.all, life.reasons, life.surveyed)
+    untested = tmp_path / "untested"  # test_addon_rights.py runs the cases of hooks, and compares with the chart
+    shutil.copytree(ADDONS, untested, ignore=shutil.ignore_patterns("*.test.yaml"))
+    explained = await asyncio.to_thread(find_rights, addons_dir=str(untested), addons=life.addon)
+    granted = merge((*rights_in(objects), *explained.all))
+    check_rights(whole_cluster, account, granted, life.reasons, life.surveyed)
 
 
 async def test_addon_lives(limited: ClusterWorld, life: Life) -> None:
     there = limited
     path, unit = f"{GROUP}/{life.plural}/default", f"{life.addon}.kube-system.default"
+    mine = f"/api/v1/namespaces/{life.namespace}/configmaps/mine"
     before, after = life.versions
     there.world.operator.flags += (f"--addons={life.addon}",)
     await there.world.start()
     if life.addon == "nodelocaldns":
-        await there.kubectl("apply", "-f", "-", text=DNS_SERVICE)
+        await there.world.ask("POST", "/api/v1/namespaces/kube-system/services", yaml.safe_load(DNS_SERVICE))
     await there.install(life.addon, path, life.spec)
     await there.reaches(path, {**life.status, "version": before})
     await there.until(lambda: is_named(there, path, life.obstacle), True, life.obstacle)
@@ -227,12 +235,8 @@ async def test_addon_lives(limited: ClusterWorld, life: Life) -> None:
     await there.reaches(path, {**life.status, "version": before})
     await there.until(lambda: is_shown(there, life), True, life.shows)
 
-    robbed = await workloads(there, unit)
-    await there.kubectl("delete", "deployments,daemonsets", "-A", "-l", f"hookrunner.io/addon={unit}", "--wait=false")
-    await there.until(lambda: are_back(there, unit, robbed), True, "the workloads")
+    await tamper(there, ReleaseObjects(there.cluster, unit, MARKED))
     await there.reaches(path, life.status)
-
-    await tamper(there, unit)
 
     await there.change(path, {"version": after})
     await there.reaches(path, {**life.status, "version": after})
@@ -241,11 +245,11 @@ async def test_addon_lives(limited: ClusterWorld, life: Life) -> None:
     assert await filled_data(there, life) == key
 
     if life.surveyed:
-        await there.kubectl("create", "configmap", "mine", "-n", life.namespace)
+        await there.world.ask("POST", mine.rpartition("/")[0], {"metadata": {"name": "mine"}})
     await there.kubectl("delete", life.plural, "default", "-n", "kube-system", "--timeout=180s")
     assert (await there.marked(unit), await there.world.releases()) == ([], [])
     if life.surveyed:  # others use it
-        await there.kubectl("get", "configmap", "mine", "-n", life.namespace)
+        assert await there.read(mine)
         await there.until(lambda: is_kept(there, life.namespace), True, "the Event Kept")
     await there.install(life.addon, path, life.spec)
     await there.reaches(path, {**life.status, "version": before})
@@ -270,7 +274,8 @@ async def filled_data(there: ClusterWorld, life: Life) -> Any:
 
 async def is_kept(there: ClusterWorld, name: str) -> bool:
     """Does an Event say that this has stayed?"""
-    return name in await there.kubectl("get", "events", "-n", "kube-system", *KEPT)
+    events = (await there.read("/api/v1/namespaces/kube-system/events"))["items"]
+    return any(event["reason"] == "Kept" and name in event["message"] for event in events)
 
 
 async def is_named(there: ClusterWorld, path: str, obstacle: str) -> bool:
@@ -280,32 +285,23 @@ async def is_named(there: ClusterWorld, path: str, obstacle: str) -> bool:
 
 async def is_shown(there: ClusterWorld, life: Life) -> bool:
     """Does the object show the change?"""
-    fields = "jsonpath={.spec}{.data}{.webhooks}"
-    return life.shows in await there.kubectl("get", life.seen_in, "-n", life.namespace, "-o", fields)
+    plural, name = life.seen_in.split("/")
+    place = f"/namespaces/{life.namespace}" * (plural != "validatingwebhookconfigurations")
+    obj = await there.read(f"{APIS.get(plural, '/api/v1')}{place}/{plural}/{name}")
+    return life.shows in json.dumps([obj.get(key) for key in ("spec", "data", "webhooks")], separators=(",", ":"))
 
 
-async def workloads(there: ClusterWorld, unit: str) -> dict[str, Any]:
-    """The UID of each Deployment and DaemonSet of an instance, by name."""
-    words = ("-A", "-l", f"hookrunner.io/addon={unit}")
-    columns = "-o=custom-columns=:.kind,:.metadata.name,:.metadata.uid"
-    lines = await there.kubectl("get", "deployments,daemonsets", *words, columns, "--no-headers")
-    return {f"{kind}/{name}": uid for kind, name, uid in map(str.split, lines.splitlines())}
+async def tamper(there: ClusterWorld, objects: ReleaseObjects) -> None:
+    """Delete the workloads and change a label of everything else, then one of the new workloads, and wait each time
+    until all is repaired."""
+    step = objects.tamper()
 
+    async def is_done() -> bool:
+        return await asyncio.to_thread(step.is_done)
 
-async def tamper(there: ClusterWorld, unit: str) -> None:
-    """Change a label of each object that an instance has installed, and wait until all are repaired. Records of its
-    release, which are Secrets, have its mark too."""
-    kinds = ",".join(kind for kind in MARKED if kind != "secrets")
-    mark, label = f"hookrunner.io/addon={unit}", "k8s-app=mine"
-    await there.kubectl("label", kinds, "-A", "-l", mark, "--overwrite", label)
-
-    async def tampered() -> str:
-        return await there.kubectl("get", kinds, "-A", "-l", f"{mark},{label}", "-o", "name")
-
-    await there.until(tampered, "", "repaired labels")
-
-
-async def are_back(there: ClusterWorld, unit: str, robbed: dict[str, Any]) -> bool:
-    """Are there others under the same names?"""
-    present = await workloads(there, unit)
-    return present.keys() == robbed.keys() and not set(present.values()) & set(robbed.values())
+    await asyncio.to_thread(step.ask)
+    await there.until(is_done, True, step.what)
+    for path, obj in objects.read_all().items():
+        if obj["kind"] in WORKLOADS:
+            await there.world.ask("PATCH", path, {"metadata": {"labels": {TAMPERED: "mine"}}})
+    await there.until(is_done, True, "the labels of workloads")

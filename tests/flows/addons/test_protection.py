@@ -207,7 +207,8 @@ async def garbage_is_collected(there: ClusterWorld) -> None:
     await there.kubectl("delete", "coredns/default", *IN_SYSTEM, "--timeout=180s", "--ignore-not-found")
 
     async def owned() -> list[str]:
-        return [name for name in await there.marked(UNIT) if name.startswith(("deployment", "configmap", "service/"))]
+        kinds = ("deployments", "configmaps", "services/")
+        return [name for name in await there.marked(UNIT) if name.startswith(kinds)]
 
     await there.until(owned, [], "what the garbage collector deletes")
     assert await is_kept(there) == [True, True]
