@@ -154,17 +154,6 @@ async def test_a_hanging_hook_is_stopped_at_the_deadline(site: Site, ask: Ask, p
     await until(lambda: program.metric("hook_processes") == 0 and not program.left_behind(), "no hook runs")
 
 
-async def test_dry_runs_call_the_hook_and_change_nothing(site: Site, ask: Ask) -> None:
-    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made", "namespace": site.namespace}}
-    patch = {"operation": "Create", "object": made}
-    body = f"if {BAD}; then echo '{json.dumps(patch)}' > $KUBERNETES_PATCH_PATH; fi\n{ALLOW}"
-    await ask(validating(site, body))
-    assert site.kubectl("create", "configmap", "bad", "--dry-run=server")[0] == 0
-    assert site.kubectl("get", "configmap", "made")[0] == 1
-    assert site.kubectl("create", "configmap", "bad")[0] == 0
-    assert site.kubectl("get", "configmap", "made")[0] == 0
-
-
 async def test_the_api_server_evaluates_conditions_and_selectors(site: Site, ask: Ask) -> None:
     conditions = [{"name": "not-mine", "expression": "object.metadata.name != 'bad-mine'"}]
     selector = {"matchExpressions": [{"key": "free", "operator": "DoesNotExist"}]}

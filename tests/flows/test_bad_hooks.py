@@ -4,8 +4,7 @@ from pathlib import Path
 
 from tests.flows.conftest import Start
 from tests.flows.objects import ConfigMaps
-from tests.flows.scripts import FAIL_ALWAYS, configmaps, hook, watching
-from tests.flows.waiting import until
+from tests.flows.scripts import hook, watching
 
 
 async def test_a_filter_that_uses_all_memory_affects_only_its_binding(operator: Start, cms: ConfigMaps) -> None:
@@ -45,39 +44,3 @@ async def test_on_bad_hook_skip_leaves_a_bad_hook_out(operator: Start, cms: Conf
     await program.has_run("good.sh")
     assert "left out: bad.sh" in program.get("/readyz")[1]
     assert (await program.wait_log("hook is left out"))["hook"] == "bad.sh"
-
-
-async def test_a_refused_start_reports_every_problem_of_every_hook(operator: Start, cms: ConfigMaps) -> None:
-    scripts = {
-        "a.sh": watching(cms.namespace, jqFilter=".["),
-        "b.sh": hook({"kubernetes": [configmaps(cms.namespace, unknownKey=1)]}),
-        "c.sh": "#!/bin/bash\nexit 3\n",
-        "d.sh": "#!/bin/bash\necho '{]'\n",
-    }
-    program = await operator(scripts, ready=False)
-    assert await program.ended() == 1
-    told = (program.directory / "errors").read_text()
-    assert all(words in told for words in ("a.sh", "jqFilter", "b.sh", "unknownKey", "c.sh", "d.sh"))
-
-
-async def test_a_file_without_execute_bit_is_reported_with_its_chmod(operator: Start, cms: ConfigMaps) -> None:
-    program = await operator({"good.sh": watching(cms.namespace)})
-    (program.directory / "hooks" / "plain.sh").write_text(watching(cms.namespace))
-    await program.stop()
-    program.start()
-    record = await program.wait_log("chmod +x")
-    assert "plain.sh" in str(record)
-    await program.ready()
-
-
-async def test_a_synchronization_without_waiting_runs_in_its_own_queue(operator: Start, cms: ConfigMaps) -> None:
-    """A failing one in `main` holds it up, one in a queue of its own does not."""
-    binding = configmaps(cms.namespace, queue="q", waitForSynchronization=False)
-    scripts = {"a.sh": hook({"kubernetes": [binding]}, FAIL_ALWAYS), "b.sh": watching(cms.namespace)}
-    program = await operator(scripts, ready=False)
-    await program.has_run("a.sh")
-    await program.has_run("b.sh")
-    cms.create("new")
-    assert await program.hears("b.sh", 1) == [("Added", "new")]
-    failed = "HookRun:q:kubernetes:a.sh:cms:failures "
-    await until(lambda: program.queue_list()["q"][0].startswith(failed), "the failed one in its queue")

@@ -15,7 +15,7 @@ import pytest
 from tests.flows.conftest import Start
 from tests.flows.objects import ConfigMaps
 from tests.flows.operator import Operator
-from tests.flows.scripts import FAIL_ONCE, HOLD, hook, patching, watching
+from tests.flows.scripts import FAIL_ONCE, HOLD, hook, watching
 from tests.flows.waiting import until
 
 
@@ -93,25 +93,7 @@ async def test_a_start_after_a_kill_during_a_run_synchronizes_all_objects(operat
     assert program.command("hook", "list") == '["h.sh"]\n'
 
 
-async def test_a_truncated_patch_file_changes_nothing_and_the_run_is_retried(operator: Start, cms: ConfigMaps) -> None:
-    whole = patching([{"operation": "Create", "object": {**cm_body(cms, "made"), "data": {"x": "1"}}}])
-    half = 'printf \'%s\' \'{"operation": "Create", "obj\' > "$KUBERNETES_PATCH_PATH"\n'
-    body = f'if mkdir "$TOLD/first"; then\n{whole}{half.replace(" > ", " >> ")}else\n{HOLD}{whole}fi\n'
-    program = await operator({"h.sh": hook({"onStartup": 1}, body)}, ready=False)
-    record = await program.wait_log("Will retry")
-    assert record["hook"] == "h.sh"
-    assert cms.data("made") == {}
-    program.tell("go")
-    await program.ready()
-    assert cms.data("made") == {"x": "1"}
-
-
 async def test_a_failed_hook_leaves_no_files_behind(operator: Start, cms: ConfigMaps) -> None:
     program = await operator({"h.sh": hook({"onStartup": 1}, FAIL_ONCE)})
     await until(lambda: files_of_runs(program) == [], "no files of runs")
     assert len(program.runs("h.sh")) == 2
-
-
-def cm_body(cms: ConfigMaps, name: str) -> dict[str, object]:
-    """An empty ConfigMap for a patch."""
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": cms.namespace}}
