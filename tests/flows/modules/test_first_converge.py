@@ -1,6 +1,6 @@
 """The first converge: global hooks, modules and their hooks run in the order of addon-operator. Level: sandbox."""
 
-from tests.flows.modules.hooks import at, configmap, enabled, hook, patch, watching
+from tests.flows.modules.hooks import at, enabled, hook, patch, watching
 from tests.flows.modules.world import World
 
 TICK = [{"name": "tick", "crontab": "* * * * * *"}]
@@ -36,16 +36,6 @@ async def test_the_first_converge_runs_hooks_in_the_order_of_addon_operator(worl
     assert before["values"]["global"]["enabledModules"] == ["alpha"]
 
 
-async def test_equal_weights_run_in_parallel_and_higher_ones_after_them(world: World) -> None:
-    meet = 'touch "$TOLD/$1here-{0}"; until [ -e "$TOLD/here-{1}" ]; do sleep 0.02; done'
-    world.module("010-a", {"hooks/h.sh": hook(meet.format("a", "b"), onStartup=1)})
-    world.module("010-b", {"hooks/h.sh": hook(meet.format("b", "a"), onStartup=1)})
-    world.module("020-c", {"hooks/h.sh": hook(onStartup=1)})
-    await world.configure(aEnabled="true", bEnabled="true", cEnabled="true")
-    await world.start()
-    assert world.history()[2:] == ["c/h.sh onStartup"]
-
-
 async def test_schedules_start_after_the_first_converge(world: World) -> None:
     world.write("global-hooks/g.sh", hook(schedule=TICK))
     body = at("beforeHelm", "sleep 1.2")
@@ -65,13 +55,3 @@ async def test_a_module_that_a_global_hook_turns_on_at_the_start_runs_once(world
     await world.start()
     assert world.history("a/") == ["a/h.sh onStartup", "a/h.sh beforeHelm"]
     assert len((world.directory / "told" / "asked").read_text().splitlines()) == 1
-
-
-async def test_values_changed_by_after_all_hooks_lead_to_one_more_round(world: World) -> None:
-    world.write("global-hooks/g.sh", hook(patch("/global/late", '"here"'), afterAll=1))
-    world.module("010-a", {"templates/cm.yaml": configmap("a", 'late: {{ .Values.global.late | default "never" }}')})
-    await world.configure(aEnabled="true")
-    await world.start()
-    await world.becomes("a", late="here")
-    await world.ran("afterAll", 2)
-    assert world.counts() == {"global/g.sh afterAll": 2}

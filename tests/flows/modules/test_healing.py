@@ -1,24 +1,7 @@
-"""A module that fails because another one failed is retried as soon as that one heals. Level: sandbox."""
+"""A module that fails is retried and delays nothing. Level: sandbox."""
 
 from tests.flows.modules.hooks import at, hook, unless
 from tests.flows.modules.world import World
-
-
-async def test_a_healed_module_lets_later_failed_modules_retry_at_once(world: World) -> None:
-    makes = unless("mended") + 'touch "$TOLD/made"\n'
-    world.module("010-a", {"hooks/h.sh": hook(makes, beforeHelm=1)})
-    world.module("020-b", {"hooks/h.sh": hook(unless("made"), beforeHelm=1)})
-    await world.configure(aEnabled="true", bEnabled="true")
-    await world.start()
-    await world.fails_often("b")
-    failures = world.failures("b")
-    world.forget()
-    world.operator.tell("mended")
-    await world.configure(a="x: 1")
-    await world.module_is("b", ready=True)
-    assert world.failures("b") == failures
-    runs = world.history()  # of `a` more than one if its next attempt was due just then
-    assert (runs[0], runs.count("b/h.sh beforeHelm")) == ("a/h.sh beforeHelm", 1)
 
 
 async def test_after_all_hooks_run_once_although_a_module_is_parked(world: World) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.flows.modules.hooks import at, configmap, enabled, hook, patch, until_told
+from tests.flows.modules.hooks import at, configmap, hook, patch, until_told
 from tests.flows.modules.world import World
-from tests.flows.waiting import until
 
 SCHEMA = "type: object\nproperties:\n  size: {type: integer}\n"
 CLEANS: dict[str, Any] = {"beforeDeleteHelm": 1, "afterDeleteHelm": 1}
@@ -48,31 +47,6 @@ async def test_delete_hooks_see_values_removed_together_with_the_flag(prepared: 
     await prepared.module_is("a", ready=True)
     await prepared.configure(aEnabled=None)
     assert await cleaned(prepared) == [({}, {"size": 3})] * 2
-
-
-async def test_a_section_refused_in_the_edit_that_turns_its_module_off_changes_nothing(prepared: World) -> None:
-    await prepared.start()
-    await prepared.configure(aEnabled="false", a="size: [")
-    assert await cleaned(prepared) == LAST
-
-
-async def test_delete_hooks_do_not_see_edits_made_during_the_deletion(prepared: World) -> None:
-    prepared.module("010-a", {"hooks/h.sh": hook(at("beforeDeleteHelm", until_told("go")), **CLEANS)})
-    prepared.module("020-b")
-    await prepared.start()
-    await prepared.configure(aEnabled="false")
-    await prepared.ran("a/h.sh beforeDeleteHelm")
-    await prepared.configure(a="size: 9", b="x: 1")
-    await until(lambda: prepared.values("b") == {"x": 1}, "the edit to be taken over")
-    prepared.operator.tell("go")
-    assert await cleaned(prepared) == LAST
-
-
-async def test_delete_hooks_do_not_see_the_values_that_made_the_script_turn_the_module_off(prepared: World) -> None:
-    prepared.module("010-a", {"enabled": enabled('jq \'.a.size < 5\' "$VALUES_PATH" > "$MODULE_ENABLED_RESULT"')})
-    await prepared.start()
-    await prepared.configure(a="size: 5")
-    assert await cleaned(prepared) == LAST
 
 
 async def test_delete_hooks_see_values_of_a_secret_removed_with_the_module(prepared: World) -> None:

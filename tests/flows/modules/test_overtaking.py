@@ -1,6 +1,6 @@
 """A module that fails, hangs or lacks something does not delay others, and heals by itself. Level: sandbox."""
 
-from tests.flows.modules.hooks import at, configmap, hook, patch, unless, until_told, watching
+from tests.flows.modules.hooks import hook, unless, until_told
 from tests.flows.modules.world import World
 from tests.flows.waiting import until
 
@@ -72,33 +72,3 @@ async def test_a_module_that_needs_a_definition_of_a_later_one_becomes_ready_soo
     assert [one.split()[1] for one in await world.releases() if one.startswith("a.")].count("deployed") == 1
     assert world.operator.metric("module_run_errors_total", module="c") == 0
     assert "first" in str(await world.ask("GET", "/apis/example.com/v1/namespaces/default/things", None))
-
-
-async def test_after_helm_hooks_that_change_values_lead_to_more_runs_up_to_a_limit(world: World) -> None:
-    """Once, and at each run: six times, then the module is set aside and others go on."""
-    template = configmap("once", "seen: {{ .Values.once.seen | default 0 | quote }}")
-    world.module("010-once", {"hooks/h.sh": hook(patch("/once/seen", "1"), afterHelm=1), "templates/t.yaml": template})
-    world.module("020-ever", {"hooks/h.sh": hook(patch("/ever/seen", '"$RANDOM-$RANDOM"'), afterHelm=1)})
-    world.module("030-c", {"hooks/h.sh": hook(afterHelm=1)})
-    await world.configure(onceEnabled="true", everEnabled="true", cEnabled="true")
-    await world.start()
-    counts = world.counts()
-    assert counts.pop("ever/h.sh afterHelm") >= 6, "more if its next attempt has begun"
-    assert counts == {"once/h.sh afterHelm": 2, "c/h.sh afterHelm": 1}
-    assert await world.map("once") == {"seen": "1"}
-    await world.module_is("ever", ready=False, reason="afterHelm hooks have changed its values 6 times")
-
-
-async def test_a_parked_module_is_retried_at_once_after_a_change(world: World) -> None:
-    """Not after the back-off; its kubernetes hooks go on meanwhile."""
-    fails = at("beforeHelm", 'grep -q \'"good":true\' "$VALUES_PATH" || exit 1')
-    world.module("010-a", {"hooks/h.sh": hook(fails, beforeHelm=1, kubernetes=[watching()])})
-    await world.configure(aEnabled="true")
-    await world.start()
-    await world.fails_often("a")
-    await world.create("one", watched="y")
-    await world.ran("a/h.sh cms Event one")
-    failures = world.failures("a")
-    await world.configure(a="good: true")
-    await world.module_is("a", ready=True)
-    assert world.failures("a") == failures
