@@ -8,7 +8,9 @@ Level: control plane.
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,52 +55,57 @@ async def running(
     check_rights(audited_cluster, account, rights)
 
 
-async def shows(cluster: Cluster, expected: str, *query: str) -> None:
-    """Wait until `kubectl get …` prints this."""
+def get(cluster: Cluster, path: str) -> Any:
+    """An object of namespaces, or a list of them; empty if it does not exist."""
+    reply = cluster.request("GET", f"/api/v1/namespaces/{path}")
+    return reply.body if reply.status == HTTPStatus.OK else {}
 
-    def answer() -> bool:
-        return cluster.kubectl("get", "--ignore-not-found", *query).strip() == expected
 
-    await until(answer, f"kubectl get {' '.join(query)}: {expected!r}")
+def is_copied(cluster: Cluster, namespace: str) -> bool:
+    """Is the Secret there, with the one annotation of a copy?"""
+    copy = get(cluster, f"{namespace}/secrets/registry")
+    return bool(copy) and [*copy["metadata"]["annotations"]] == ["hookrunner.io/copy-of"]
+
+
+def labels(cluster: Cluster, namespace: str) -> tuple[str, ...]:
+    """Those that hooks give a namespace."""
+    given = get(cluster, namespace)["metadata"]["labels"]
+    return given.get("team", ""), given.get("pod-security.kubernetes.io/warn", "")
 
 
 async def test_all_shipped_hooks_work_together(running: tuple[Operator, Cluster]) -> None:
     program, cluster = running
-    await shows(cluster, "hookrunner.io/copy-of", *path("-n", "blog", "secret", "registry"))
+    await until(lambda: is_copied(cluster, "blog"), "the copy of the Secret")
     await asyncio.to_thread(cluster.kubectl, "create", "namespace", "party")
-    await shows(cluster, "unassigned baseline", "namespace", "party", "-o", labels("team", WARN))
-    await shows(cluster, "limitrange/defaults\nresourcequota/defaults", "-n", "party", "limits,quota", "-o", "name")
-    await shows(cluster, "hookrunner.io/copy-of", *path("-n", "party", "secret", "registry"))
+    await until(lambda: labels(cluster, "party") == ("unassigned", "baseline"), "the labels of a new namespace")
+    for defaults in ("limitranges", "resourcequotas"):
+        await until(lambda kind=defaults: get(cluster, f"party/{kind}/defaults"), defaults)  # type: ignore[misc]
+    await until(lambda: is_copied(cluster, "party"), "the copy of the Secret in a new namespace")
     await program.wait_log("shop/web will be restarted when ConfigMap/greeting changes")
     await asyncio.to_thread(cluster.kubectl, "-n", "shop", "patch", "configmap", "greeting", "-p", '{"data":{"a":"b"}}')
     await program.wait_log("shop/web is restarted: ConfigMap/greeting has changed")
-    template = "jsonpath={.spec.template.metadata.annotations}"
-    await until(
-        lambda: "runs-with" in cluster.kubectl("-n", "shop", "get", "deployment", "web", "-o", template), "a restart"
-    )
+    web = "/apis/apps/v1/namespaces/shop/deployments/web"
+    await until(lambda: "runs-with" in str(cluster.request("GET", web).body["spec"]["template"]), "a restart")
     await until(lambda: program.hook_metric("pods_pending_seconds", pod="picky") > 0, "the metric")
     await a_finished_job_is_deleted(cluster)
-    await copies_of_a_secret_follow_it(cluster)
-    await copies_of_a_secret_are_deleted_with_it(cluster)
+    await copies_of_a_secret_follow_it_and_are_deleted_with_it(cluster)
 
 
 async def a_finished_job_is_deleted(cluster: Cluster) -> None:
     patch = json.dumps({"status": FINISHED})
     arguments = ("-n", "shop", "patch", "job", "import", "--subresource=status", "--type=merge", "-p", patch)
     await asyncio.to_thread(cluster.kubectl, *arguments)
-    await shows(cluster, "", "-n", "shop", "job", "import", "-o", "jsonpath={.metadata.name}")
+    job = "/apis/batch/v1/namespaces/shop/jobs/import"
+    await until(lambda: cluster.request("GET", job).status == HTTPStatus.NOT_FOUND, "the deletion of the Job")
 
 
-async def copies_of_a_secret_follow_it(cluster: Cluster) -> None:
+async def copies_of_a_secret_follow_it_and_are_deleted_with_it(cluster: Cluster) -> None:
     patch = json.dumps({"data": {"more": "Zm9v"}})
     await asyncio.to_thread(cluster.kubectl, "patch", "secret", "registry", "-p", patch)
-    await shows(cluster, "Zm9v", "-n", "blog", "secret", "registry", "-o", "jsonpath={.data.more}")
-
-
-async def copies_of_a_secret_are_deleted_with_it(cluster: Cluster) -> None:
-    await shows(cluster, "secret/registry", "-n", "shop", "secrets", "-o", "name")
+    await until(lambda: get(cluster, "blog/secrets/registry")["data"].get("more") == "Zm9v", "the change in the copy")
+    assert [secret["metadata"]["name"] for secret in get(cluster, "shop/secrets")["items"]] == ["registry"]
     await asyncio.to_thread(cluster.kubectl, "delete", "secret", "registry")
-    await shows(cluster, "", "-n", "shop", "secrets", "-o", "name")
+    await until(lambda: not get(cluster, "shop/secrets")["items"], "the deletion of the copies")
 
 
 async def test_the_demo_runs_on_the_sandbox(tmp_path: Path) -> None:
@@ -120,14 +127,3 @@ SAID = {
     "shop/web will be restarted when ConfigMap/greeting changes",
     "shop/import is deleted: it finished long ago",
 }
-WARN = "pod-security.kubernetes.io/warn"
-
-
-def labels(*names: str) -> str:
-    """What prints these labels with spaces between them."""
-    return "jsonpath=" + " ".join(f"{{.metadata.labels.{name.replace('.', chr(92) + '.')}}}" for name in names)
-
-
-def path(*query: str) -> tuple[str, ...]:
-    """What prints the first annotation's key of an object."""
-    return (*query, "-o", "go-template={{range $key, $_ := .metadata.annotations}}{{$key}}{{end}}")

@@ -9,14 +9,14 @@ T = TypeVar("T")
 INTERVAL, LONGEST, PATIENCE = 0.02, 0.2, 60.0
 
 
-def _pauses(within: float) -> Iterator[float]:
+def _pauses(within: float, longest: float = LONGEST) -> Iterator[float]:
     """The pauses after looks, until so many seconds have been waited: an eighth of what was waited before, in bounds.
 
     A look costs the story and the program one or two milliseconds of CPU, at an API server more, and several stories
     wait at the same time: what they wait for needs that CPU."""
     waited = 0.0
     while waited < within:
-        pause = max(INTERVAL, min(waited / 8, LONGEST))
+        pause = max(INTERVAL, min(waited / 8, longest))
         yield pause
         waited += pause
 
@@ -33,10 +33,10 @@ async def until(reached: Callable[[], T], what: str | Callable[[], str], within:
     raise TimeoutError(f"waited {within:g} s for: {what if isinstance(what, str) else what()}")
 
 
-async def until_is(get: Callable[[], Awaitable[object]], wanted: object, what: str) -> None:
-    """Wait until something asked for anew is what is wanted, with the same patience. Raises TimeoutError that says what
-    it is."""
-    for pause in _pauses(PATIENCE):
+async def until_is(get: Callable[[], Awaitable[object]], wanted: object, what: str, longest: float = LONGEST) -> None:
+    """Wait until something asked for anew is what is wanted, with the same patience, and `longest` seconds at most
+    between two looks. Raises TimeoutError that says what it is."""
+    for pause in _pauses(PATIENCE, longest):
         if (found := await get()) == wanted:
             return
         await asyncio.sleep(pause)

@@ -87,7 +87,7 @@ class CausesWorld:
             present = {name: _state_of(shown.get(name) or {}) for name in wanted}
             return {name: (state, wanted[name]) for name, state in present.items() if state != wanted[name]}
 
-        await self.world.until(missing, {}, "states")
+        await self.world.until(missing, {}, "states", longest=1.0)  # a look at all instances costs 20 ms of CPU
         return await self.statuses()
 
     async def statuses(self) -> dict[str, Any]:

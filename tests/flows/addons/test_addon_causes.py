@@ -56,7 +56,7 @@ async def test_each_state_is_reached_by_its_cause_shown_and_left(causes: CausesW
     shown = await causes.reach(EVERY, lambda cause: cause.after)
     assert wrong_statuses(shown) == {}
     await causes.world.until(lambda: touched_maps(causes, maps), {}, "objects that changed")
-    await causes.world.until(lambda: missing_events(causes, EVERY), {}, "Events")
+    await causes.world.until(lambda: missing_events(causes, EVERY), {}, "Events", longest=1.0)
     check_metrics(causes, shown)
     await check_tables(causes)
     assert await repeated_events(causes) == {}
@@ -162,7 +162,7 @@ async def restart(causes: CausesWorld) -> None:
         runs = causes.run_counts()
         return {cause.name for cause in EVERY if not runs.get(cause.name)}
 
-    await causes.world.until(unfinished, {"hang"}, "instances without a run")
+    await causes.world.until(unfinished, {"hang"}, "instances without a run", longest=1.0)
     assert [line for line in causes.world.writes() if "/stuck/status" not in line] == []
     assert await statuses_without(causes, "stuck") == before
 
@@ -189,7 +189,7 @@ async def remove(causes: CausesWorld) -> None:
     async def remaining() -> dict[str, str]:
         return {name: status["phase"] for name, status in (await causes.statuses()).items()}
 
-    await causes.world.until(remaining, {"held": "Terminating"}, "what remains")
+    await causes.world.until(remaining, {"held": "Terminating"}, "what remains", longest=1.0)
     await causes.release_held()
     await causes.world.until(causes.instances, [], "instances")
     assert [

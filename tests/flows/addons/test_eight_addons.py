@@ -55,7 +55,7 @@ async def test_eight_addons_come_up_together(eight: ClusterWorld) -> None:
     errors = {name: status["errors"] for name, status in statuses.items() if status.get("errors")}
     assert errors.keys() == {"metricsservers.addons.x-k8s.io"}
     assert "APIService" in str(errors)
-    await there.until(lambda: health(there), HEALTH, "the list of addons")
+    await there.until(lambda: health(there), HEALTH, "the list of addons", longest=1.0)
     order = [entry["unit"] for entry in there.world.operator.logs() if entry["msg"] == "release rolled out"]
     assert order.index(unit("coredns")) < order.index(unit("nodelocaldns")), "which requires the other's Service"
     await there.until(lambda: is_quiet(there), True, "no writes")

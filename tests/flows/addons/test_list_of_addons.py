@@ -45,7 +45,7 @@ async def test_everything_installed_is_listed_with_its_health(limited: ClusterWo
     await there.install("coredns", DNS, {})
     theirs = ("True", "Current", "", "1/1")
     everything = {"coredns": COREDNS, "greeting": GREETING, "theirs": theirs}
-    await there.until(lambda: listed(there), everything, "the list of addons")
+    await there.until(lambda: listed(there), everything, "the list of addons", longest=1.0)
     assert await selected(there, "Current") == ["coredns", "greeting", "theirs"]
     assert await selected(there, "Failed") == []
     conditions = {
@@ -58,13 +58,13 @@ async def test_everything_installed_is_listed_with_its_health(limited: ClusterWo
     await there.world.start()
     await there.kubectl("delete", "configmap", "extra", "-n", "kube-system")
     without = {"coredns": ("True", "Current", "1.14.6", "7/7"), "greeting": GREETING}
-    await there.until(lambda: listed(there), without, "the list without what was deleted")
+    await there.until(lambda: listed(there), without, "the list without what was deleted", longest=1.0)
     assert (await versions(there))["greeting"] == before["greeting"]
 
     await there.kubectl("delete", DEFINITION.partition(".")[0] + f".{ADDONS.group}", "coredns")
-    await there.until(lambda: listed(there), without, "the deleted Addon")
+    await there.until(lambda: listed(there), without, "the deleted Addon", longest=1.0)
     await there.kubectl("delete", "coredns", "default", "-n", "kube-system")
-    await there.until(lambda: listed(there), {"greeting": GREETING}, "the list without CoreDNS")
+    await there.until(lambda: listed(there), {"greeting": GREETING}, "the list without CoreDNS", longest=1.0)
 
 
 async def listed(there: ClusterWorld) -> dict[str, tuple[str, ...]]:

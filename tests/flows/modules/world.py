@@ -116,10 +116,10 @@ class World:
         """Wait until a ConfigMap holds just this."""
         await self.until(lambda: self.map(name), data, f"data of {name}")
 
-    async def until(self, get: Callable[[], Awaitable[Any]], wanted: object, what: str) -> None:
-        """Wait until something asked for anew is what is wanted."""
+    async def until(self, get: Callable[[], Awaitable[Any]], wanted: object, what: str, longest: float = 0.2) -> None:
+        """Wait until something asked for anew is what is wanted; `longest` is the pause between looks (seconds)."""
         try:
-            await until_is(get, wanted, what)
+            await until_is(get, wanted, what, longest)
         except TimeoutError as error:
             raise TimeoutError(f"{error}\n{self.operator.story()}") from None
 
