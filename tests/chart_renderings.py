@@ -5,11 +5,10 @@ shows what it changes in the cluster.
 """
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.controlplane.tools import find_tool
+from tests.fakes.chart import render_chart
 
 CHARTS = Path(__file__).parents[1] / "charts"
 RENDERINGS = Path(__file__).parent / "rendered_charts"
@@ -48,22 +47,16 @@ metadata:
 """
 
 
-def render(release: str, *flags: str) -> str:
-    """What helm makes of the chart in a namespace of that name. Raises CalledProcessError if it makes nothing."""
-    command = [str(find_tool("helm")), "template", release, str(CHARTS / "hookrunner"), "--namespace", release, *flags]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
 def plain_manifests() -> str:
     """The file for `kubectl apply -f`. Helm does not manage what it makes, so it is not labelled so."""
-    lines = render("hookrunner").splitlines(keepends=True)
+    lines = render_chart(release="hookrunner", namespace="hookrunner").splitlines(keepends=True)
     by_helm = ("app.kubernetes.io/managed-by:", "helm.sh/chart:", "# Source:")
     return _HEAD + "".join(line for line in lines if not line.lstrip().startswith(by_helm))
 
 
 def files() -> dict[Path, str]:
     """Every written file and its text."""
-    rendered = {RENDERINGS / f"{name}.yaml": render("watch", *flags) for name, flags in SETS.items()}
+    rendered = {RENDERINGS / f"{name}.yaml": render_chart(*flags, namespace="watch") for name, flags in SETS.items()}
     return {**rendered, PLAIN: plain_manifests()}
 
 

@@ -11,8 +11,9 @@ import yaml
 
 from hookrunner.settings import load, options
 from hookrunner.settings.groups import DEFAULT_HOOKS_DIR
+from tests import test_chart_addons, test_chart_modules
 from tests.controlplane.cluster import Cluster
-from tests.fakes.chart import CHART, ROOT, Render, objects, render
+from tests.fakes.chart import CHART, ROOT, Render, objects, render, render_chart
 
 __all__ = ["render"]
 
@@ -51,11 +52,13 @@ def test_helm_finds_nothing_to_criticise(helm: Path) -> None:
     subprocess.run([helm, "lint", "--strict", CHART], check=True, capture_output=True)
 
 
-def test_the_api_server_accepts_every_variant(render: Render, cluster: Cluster, namespace: str) -> None:
+def test_the_api_server_accepts_every_variant(render: Render, cluster: Cluster) -> None:
     """All variants in one dry run: kubectl names the objects that are refused."""
-    manifests = "\n---\n".join(render(*flags) for flags in VARIANTS.values())
+    modules = [(*test_chart_modules.ON, *flags) for flags in test_chart_modules.VARIANTS.values()]
+    addons = [(*test_chart_addons.ON, *flags) for flags in test_chart_addons.VARIANTS.values()]
+    manifests = "\n---\n".join(render(*flags) for flags in (*VARIANTS.values(), *modules, *addons))
     how = ("--server-side", "--validate=strict", "--dry-run=server")
-    applied = cluster.kubectl("apply", *how, "--namespace", namespace, "--filename", "-", input=manifests)
+    applied = cluster.kubectl("apply", *how, "--filename", "-", input=manifests)  # some are in kube-system
     assert applied.count("serverside-applied") == manifests.count("\nkind: ")
 
 
@@ -85,9 +88,8 @@ def test_the_charts_hooks_run_under_every_name(render: Render, program: str, bes
 
 
 @pytest.mark.slow
-def test_without_rules_there_is_no_role(helm: Path) -> None:
-    plain = subprocess.run([helm, "template", "watch", CHART], capture_output=True, text=True, check=True).stdout
-    assert set(objects(plain)) == {"ServiceAccount", "Service", "Deployment", "NetworkPolicy"}
+def test_without_rules_there_is_no_role() -> None:
+    assert set(objects(render_chart())) == {"ServiceAccount", "Service", "Deployment", "NetworkPolicy"}
 
 
 def test_probes_and_service_lead_to_the_port(render: Render) -> None:

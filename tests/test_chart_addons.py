@@ -19,7 +19,8 @@ from hookrunner.settings import load
 from tests.controlplane.cluster import Cluster
 from tests.controlplane.kubeconfig import Access, write_kubeconfig
 from tests.controlplane.tools import find_tool
-from tests.fakes.chart import CHART, ROOT, Render, named, render
+from tests.fakes.chart import CHART, ROOT, Render, named, read_refusal, render, render_chart
+from tests.tables import each
 
 __all__ = ["render"]
 
@@ -63,13 +64,6 @@ def variables(manifests: str) -> dict[str, str]:
 def rules(manifests: str) -> list[dict[str, list[str]]]:
     found: list[dict[str, list[str]]] = named(manifests)["ClusterRole/watch-hookrunner-addons"]["rules"]
     return found
-
-
-def test_the_api_server_accepts_every_variant(render: Render, cluster: Cluster) -> None:
-    manifests = "\n---\n".join(render(*ON, *flags) for flags in VARIANTS.values())
-    how = ("--server-side", "--validate=strict", "--dry-run=server")
-    applied = cluster.kubectl("apply", *how, "--filename", "-", input=manifests)  # some are in kube-system
-    assert applied.count("serverside-applied") == manifests.count("\nkind: ")
 
 
 def test_generic_has_its_rules_where_its_sources_are_named(render: Render) -> None:
@@ -116,10 +110,9 @@ def test_only_objects_in_namespaces_of_administrators_are_reconciled(
     assert found.namespaces == tuple(namespace if name == "OWN" else name for name in expected)
 
 
-def test_the_namespace_of_the_release_is_named_once(helm: Path) -> None:
-    command = [str(helm), "template", "watch", str(CHART), "--namespace", "kube-system", *ON]
-    rendered = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert variables(rendered)["HOOKRUNNER_ADDON_NAMESPACES"] == "kube-system"
+def test_the_namespace_of_the_release_is_named_once() -> None:
+    found = variables(render_chart(*ON, namespace="kube-system"))
+    assert found["HOOKRUNNER_ADDON_NAMESPACES"] == "kube-system"
 
 
 def test_rights_are_to_the_kinds_of_the_shipped_addons(render: Render) -> None:
@@ -160,7 +153,7 @@ def test_rights_are_limited_to_the_offered_kinds(render: Render) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     ("flag", "words"),
     [
         ("addons.patches=some", "at '/addons/patches': value must be one of 'none', 'listed', 'all'"),
@@ -172,11 +165,8 @@ def test_rights_are_limited_to_the_offered_kinds(render: Render) -> None:
         ),
     ],
 )
-def test_wrong_values_are_refused(flag: str, words: str, helm: Path) -> None:
-    command = [str(helm), "template", "watch", str(CHART), *ON, "--set", flag]
-    refused = subprocess.run(command, capture_output=True, text=True)
-    assert refused.returncode == 1
-    assert words in refused.stderr
+def test_wrong_values_are_refused(flag: str, words: str) -> None:
+    assert words in read_refusal(*ON, "--set", flag)
 
 
 def test_a_pod_can_run_before_services_and_the_network_of_pods_work(render: Render) -> None:

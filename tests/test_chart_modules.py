@@ -61,13 +61,6 @@ def settings(manifests: str) -> ModulesSettings:
     return load({}, "hookrunner", {entry["name"]: entry.get("value", "") for entry in container["env"]}).modules
 
 
-def test_the_api_server_accepts_every_variant(render: Render, cluster: Cluster, namespace: str) -> None:
-    manifests = "\n---\n".join(render(*ON, *flags) for flags in VARIANTS.values())
-    how = ("--server-side", "--validate=strict", "--dry-run=server")
-    applied = cluster.kubectl("apply", *how, "--namespace", namespace, "--filename", "-", input=manifests)
-    assert applied.count("serverside-applied") == manifests.count("\nkind: ")
-
-
 def test_without_modules_the_images_own_are_left_alone(render: Render) -> None:
     manifests = render("--set", "modules.config.aEnabled=true,modules.volumes[0].name=ours")
     assert settings(manifests).directories == ()

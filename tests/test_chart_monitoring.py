@@ -4,8 +4,6 @@ Level: pure."""
 
 import json
 import re
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from prometheus_client.registry import CollectorRegistry
 
 from hookrunner.metrics.names import rows
 from hookrunner.settings import load
-from tests.fakes.chart import CHART, ROOT, named
+from tests.fakes.chart import CHART, ROOT, named, render_chart
 from tests.tables import each
 
 ALERTS = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())
@@ -25,11 +23,8 @@ NAME = re.compile(r"\b(?:hookrunner|process|shell_operator|d8_telemetry)_\w+")
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 
 
-def template(helm: Path, flags: str = ALL) -> dict[str, Any]:
-    done = subprocess.run(
-        [helm, "template", "watch", CHART, "--set", flags], capture_output=True, text=True, check=True
-    )
-    return named(done.stdout)
+def template(flags: str = ALL) -> dict[str, Any]:
+    return named(render_chart("--set", flags))
 
 
 def exported() -> set[str]:
@@ -72,17 +67,17 @@ def test_panels_have_their_own_places() -> None:
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(places)
 
 
-def test_nothing_of_it_is_there_unless_it_is_turned_on(helm: Path) -> None:
-    kinds = {name.partition("/")[0] for name in template(helm, "port=9115")}
+def test_nothing_of_it_is_there_unless_it_is_turned_on() -> None:
+    kinds = {name.partition("/")[0] for name in template("port=9115")}
     assert not kinds & {"PodMonitor", "PrometheusRule", "ConfigMap"}
 
 
-def test_the_rules_reach_the_operator_as_they_are_written(helm: Path) -> None:
-    assert template(helm)["PrometheusRule/watch-hookrunner"]["spec"] == ALERTS
+def test_the_rules_reach_the_operator_as_they_are_written() -> None:
+    assert template()["PrometheusRule/watch-hookrunner"]["spec"] == ALERTS
 
 
-def test_the_monitor_finds_the_port_of_the_pod(helm: Path) -> None:
-    found = template(helm)
+def test_the_monitor_finds_the_port_of_the_pod() -> None:
+    found = template()
     monitor = found["PodMonitor/watch-hookrunner"]["spec"]
     pod = found["Deployment/watch-hookrunner"]["spec"]["template"]
     assert monitor["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
@@ -93,8 +88,8 @@ def test_the_monitor_finds_the_port_of_the_pod(helm: Path) -> None:
     ]
 
 
-def test_labels_by_which_operators_choose_are_added(helm: Path) -> None:
-    found = template(helm, f"{ALL},monitoring.rules.labels.release=prom,monitoring.dashboard.annotations.folder=ops")
+def test_labels_by_which_operators_choose_are_added() -> None:
+    found = template(f"{ALL},monitoring.rules.labels.release=prom,monitoring.dashboard.annotations.folder=ops")
     assert found["PrometheusRule/watch-hookrunner"]["metadata"]["labels"]["release"] == "prom"
     dashboard = found["ConfigMap/watch-hookrunner-dashboard"]
     assert (dashboard["metadata"]["labels"]["grafana_dashboard"], dashboard["metadata"]["annotations"]) == (
@@ -109,8 +104,8 @@ def test_labels_by_which_operators_choose_are_added(helm: Path) -> None:
     "flags",
     ["settings.compat=shell-operator", "settings.compat=addon-operator", "settings.prometheus-metrics-prefix=mine_"],
 )
-def test_metrics_have_the_prefix_that_the_program_gives_them(flags: str, helm: Path) -> None:
-    found = template(helm, f"{ALL},{flags}")
+def test_metrics_have_the_prefix_that_the_program_gives_them(flags: str) -> None:
+    found = template(f"{ALL},{flags}")
     environ = {
         entry["name"]: entry.get("value", "")
         for entry in found["Deployment/watch-hookrunner"]["spec"]["template"]["spec"]["containers"][0]["env"]

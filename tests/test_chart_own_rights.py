@@ -3,7 +3,6 @@ with; where the chart cannot know names, it grants more.
 
 Level: pure."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from hookrunner.model.rights import Right, merge
 from hookrunner.rights.own_rights import Installation, own_rights
 from hookrunner.settings import load
 from tests.controlplane.rights import rights_in
-from tests.fakes.chart import CHART, RIGHTS
+from tests.fakes.chart import RIGHTS, render_chart
 from tests.flows.limited_rights import split
 from tests.tables import each
 
@@ -76,15 +75,10 @@ def hook(**config: Any) -> Hook:
     ],
 )
 def test_the_chart_grants_hookrunner_what_rbac_prints(
-    values: str, flags: dict[str, str], installed: Installation, more: set[str], helm: Path
+    values: str, flags: dict[str, str], installed: Installation, more: set[str]
 ) -> None:
-    command = [str(helm), "template", "watch", str(CHART), "--namespace", "ns", "--set", values]
-    rendered = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    objects = [
-        obj
-        for obj in yaml.safe_load_all(rendered)
-        if obj and "helm.sh/hook" not in obj["metadata"].get("annotations", {})
-    ]
+    manifests = yaml.safe_load_all(render_chart("--set", values, namespace="ns"))
+    objects = [obj for obj in manifests if obj and "helm.sh/hook" not in obj["metadata"].get("annotations", {})]
     granted = lines(rights_in([obj for obj in objects if obj["kind"] in RIGHTS]))
     settings = load({"modules-dir": ":", **flags_in(objects), **flags}, "hookrunner", {})
     found = lines(own_rights(settings, "ns", installed))

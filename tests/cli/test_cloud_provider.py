@@ -47,7 +47,7 @@ def test_new_provider_says_what_to_do_next(command: Command, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_check_says_that_a_new_provider_is_right(command: Command, provider: Path) -> None:
-    checked = command("cloud", "check", str(provider), "--node", "worker-1")
+    checked = command("cloud", "check", str(provider), "--node", "worker-1", "--node", "worker-3")
     assert checked.code == 0, checked.out
     assert "ok        metadata           ids, labels and addresses can be written to a Node\n" in checked.out
     assert "skipped   lb-life            it does not offer loadBalancer\n" in checked.out

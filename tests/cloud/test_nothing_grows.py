@@ -25,7 +25,7 @@ pytestmark = pytest.mark.looptime
 
 DOWN = ProviderError(ErrorCode.UNAVAILABLE, "down")
 INVALID = ProviderError(ErrorCode.INVALID, "no such size")
-ROUNDS, MANY = 3, several(20)
+ROUNDS, MANY = 2, several(20)
 LONG = 2000.0
 """Seconds in which every back-off is over."""
 

@@ -136,7 +136,7 @@ def test_a_result_of_the_allowed_length_is_read_in_one_short_step() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_grows_as_the_text(shape: str) -> None:
-    texts = [SHAPES[shape](size) for size in (990, 9_900, 99_000)]
+    texts = [SHAPES[shape](size) for size in (990, 9_900, 49_500)]
     best = [math.inf] * len(texts)
     for _ in range(_ROUNDS):
         taken = [seconds(partial(read_answer, text)) / len(text) for text in texts]
