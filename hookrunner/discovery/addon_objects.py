@@ -22,8 +22,8 @@ from hookrunner.kube.client import Client
 from hookrunner.kube.informer import Added, Deleted, Fact, Informer, Modified, Opener
 from hookrunner.kube.writes import FIELD_MANAGER, DeleteOptions, ObjectRef, WriteOptions
 from hookrunner.model.events import Synced, WatchLost
+from hookrunner.model.releases import HOME
 from hookrunner.model.resources import ObjectKey, Selection
-from hookrunner.releases.records.record import HOME
 from hookrunner.waits import Notifier
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass

@@ -10,10 +10,7 @@ from pathlib import Path
 from hookrunner import log, safe_files
 from hookrunner.errors import BadFilter, BadHookConfig, HookFailed, StartRefused
 from hookrunner.hooks import discovery, python_path, writable
-from hookrunner.hooks.config import hook_config, rules
-from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.discovery import HookFile
-from hookrunner.hooks.file_carrier import fork_terms
 from hookrunner.jq.program import Jq
 from hookrunner.model.bindings import Hook, fields_of, label_of
 from hookrunner.model.modules import GLOBAL
@@ -118,7 +115,7 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
         env={**settings.environ, **file.environ},
         timeout=settings.config_timeout or None,
         keep_stdout=2 * _KEPT,
-        fork=fork_terms(settings),
+        fork=python_path.fork_terms(settings),
     )
     try:
         end = await children.run(command, Silence())
@@ -127,6 +124,10 @@ async def _hook(file: HookFile, settings: HooksSettings, children: Children) -> 
     printed, answer = [*_quote_output(end)], _excerpt(end.stdout)
     if problem := _failure(end):
         raise BadHookConfig(file.name, [f"cannot get config for hook '{file.path}': {problem}"], printed, answer)
+    # 2 MB, YAML among them, which a start without hooks need not pay.
+    from hookrunner.hooks.config import hook_config, rules
+    from hookrunner.hooks.config.schema import HookKind
+
     try:
         config = hook_config.parse(file.name, end.stdout, HookKind.of(file.module, file.of_addon))
     except BadHookConfig as error:

@@ -3,7 +3,7 @@ are read and checked before anything of the answer is carried out, which is the 
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -12,14 +12,14 @@ import orjson
 from hookrunner import log
 from hookrunner.errors import BadOutput, HookFailed
 from hookrunner.hooks import condition_reports, metric_operations, patches, repetitions, verdicts
-from hookrunner.hooks.python_path import PACKAGE
+from hookrunner.hooks.python_path import fork_terms
 from hookrunner.hooks.workspace import Workspace, remove, workspace, write_context, write_values
 from hookrunner.hooks.workspace import read as read_file
 from hookrunner.model.bindings import Hook
 from hookrunner.model.hook_runs import ExitedBadly, Run, RunResult, Values
 from hookrunner.model.operations import Answer, ObjectOperation, Usage, ValuesOperation
 from hookrunner.model.reviews import Converted
-from hookrunner.process.child import Command, Exit, ForkTerms
+from hookrunner.process.child import Command, Exit
 from hookrunner.process.output import LineSink
 from hookrunner.settings import HooksSettings
 
@@ -79,12 +79,6 @@ def command(settings: HooksSettings, run: Run, files: Workspace) -> Command:
         keep_stderr=_KEPT_STDERR,
         kill_after=run.options.kill_after,
     )
-
-
-def fork_terms(settings: HooksSettings, variables: Iterable[str] = ()) -> ForkTerms | None:
-    """How a command may be forked, if it is a Python script. The variables are those of one run."""
-    packages = (*settings.python_fork_packages, PACKAGE)
-    return ForkTerms(frozenset(variables), packages) if settings.python_fork else None
 
 
 async def write_contexts(files: Workspace, run: Run) -> None:

@@ -4,8 +4,6 @@ back; nothing else in the program knows which one it was."""
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from hookrunner.hooks.file_carrier import FileCarrier
-from hookrunner.hooks.workspace import keep, make_remover
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, Snapshots
 from hookrunner.model.hook_runs import DEFAULT_OPTIONS, Run, RunOptions, RunResult, Values
@@ -46,7 +44,7 @@ class HookProcesses:
         self._proxy_json = settings.proxy_json
         self._settings = settings
         self._children = children
-        self._files = FileCarrier(settings, children, keep if settings.keep_tmp_files else make_remover())
+        self._files: Carrier | None = None
         self._lines: KeepingCarrier | None = None
 
     async def run(
@@ -80,12 +78,23 @@ class HookProcesses:
         return await self._lines.close() if self._lines else 0
 
     def _carrier_of(self, hook: Hook) -> Carrier:
-        return self._line_carrier() if hook.config.settings.resident else self._files
+        return self._line_carrier() if hook.config.settings.resident else self._file_carrier()
+
+    def _file_carrier(self) -> Carrier:
+        """Made for the first run: with what it imports it takes 1.5 MB."""
+        if self._files is None:
+            from hookrunner.hooks.file_carrier import FileCarrier
+            from hookrunner.hooks.workspace import keep, make_remover
+
+            self._files = FileCarrier(
+                self._settings, self._children, keep if self._settings.keep_tmp_files else make_remover()
+            )
+        return self._files
 
     def _line_carrier(self) -> KeepingCarrier:
         """Made for the first resident hook: most programs have none, and start without the import."""
         if self._lines is None:
             from hookrunner.hooks.resident.line_carrier import LineCarrier
 
-            self._lines = LineCarrier(self._settings, self._children, self._files)
+            self._lines = LineCarrier(self._settings, self._children, self._file_carrier())
         return self._lines

@@ -15,10 +15,8 @@ from typing import Self
 import orjson
 
 from hookrunner.errors import BadFilter, FilterFailed
-from hookrunner.jq.compiler import outputs_of
 from hookrunner.jq.filters import Filter
 from hookrunner.jq.pool import Pool
-from hookrunner.jq.syntax import NotSimple
 from kubetypes.json_values import JSON
 
 
@@ -44,6 +42,10 @@ class Jq:
         """Raises `BadFilter` with libjq's reason and position. Safe for any text."""
         if not program.strip():
             raise BadFilter("the jq program is blank: write `.` for the whole object, or leave the filter out")
+        # 0.2 MB, which a start without programs need not pay.
+        from hookrunner.jq.compiler import outputs_of
+        from hookrunner.jq.syntax import NotSimple
+
         try:
             return Filter(program, outputs_of(program))
         except NotSimple:

@@ -13,6 +13,10 @@ from kubetypes.light_dataclasses import dataclass
 ROLLED_BACK, PINNED = "rolled-back", "pinned"
 """The notes of a head: restored after a failure, restored on request."""
 
+HOME = "hookrunner.io/home"
+"""A label: hookrunner's namespace. On release records in other namespaces, so that it finds them again, and on each
+`Addon` that it writes."""
+
 LONGEST_RELEASE = 53
 """What Helm takes: https://helm.sh/docs/helm/helm_install (release names are DNS-1123, and leave room for suffixes)."""
 _RELEASE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

@@ -16,7 +16,7 @@ import orjson
 from hookrunner import log, redaction
 from hookrunner.claimed_directories import reuse
 from hookrunner.errors import HookFailed, ScriptFailed
-from hookrunner.hooks.file_carrier import fork_terms
+from hookrunner.hooks.python_path import fork_terms
 from hookrunner.hooks.workspace import safe_name
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.bindings import MAIN

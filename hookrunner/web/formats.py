@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import orjson
-import yaml
 from aiohttp import web
 
 from hookrunner.model.bindings import MAIN
@@ -53,6 +52,8 @@ def answer_request(request: web.Request, value: JSON) -> web.Response:
 
 
 def _yaml(value: JSON) -> bytes:
+    import yaml  # 1 MB, for an answer that few ask for
+
     text = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=2**31 - 1)
     return str(text).encode()
 

@@ -3,13 +3,15 @@
 import json
 import os
 import ssl
+from asyncio import Future, Protocol, get_running_loop
+from asyncio.sslproto import SSLProtocol
 from contextlib import ExitStack
 from pathlib import Path
 
 import click
 import pytest
 
-from hookrunner.cli.start import given, lean_imports, start, with_run_directory, without_colors
+from hookrunner.cli.start import given, lean_imports, shrink_tls_buffers, start, with_run_directory, without_colors
 from hookrunner.settings import load, options
 from tests import launcher
 from tests.controlplane.certs import make_server_certificate
@@ -78,6 +80,14 @@ def test_contexts_of_libraries_trust_no_server_and_ours_as_the_system(
         of_library = ssl.create_default_context()
     assert (len(of_library.get_ca_certs()), of_library.verify_mode) == (0, ssl.CERT_REQUIRED)
     assert ssl.create_default_context().cert_store_stats()["x509"] >= 1
+
+
+async def test_tls_connections_read_into_a_small_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SSLProtocol, "max_size", SSLProtocol.max_size)
+    shrink_tls_buffers()
+    connection = SSLProtocol(get_running_loop(), Protocol(), ssl.create_default_context(), Future())
+    assert len(connection.get_buffer(-1)) == 32 * 1024
+    connection.connection_lost(None)
 
 
 def refused(directory: Path, *flags: str) -> str:

@@ -3,7 +3,7 @@
 import orjson
 
 from hookrunner.discovery.addon_status import MOST_REFERENCES, make_status, own_part, phase_of
-from hookrunner.discovery.components import Component, ComponentHealth
+from hookrunner.discovery.components import Component, ComponentHealth, keep_conditions
 from hookrunner.model.addon_status import ObjectStatusWord
 from hookrunner.model.resources import ObjectKey
 from hookrunner.releases.health.object_status import CURRENT, NOT_FOUND, ObjectHealth, failed, in_progress
@@ -35,7 +35,7 @@ def test_phase_is_that_of_all_components_together() -> None:
 
 def test_references_are_in_order_with_status_and_conditions() -> None:
     condition = {"type": "Available", "status": "True", "reason": "Yes", "lastTransitionTime": EARLIER}
-    made = status(part("b", WAITS), part("a", ComponentHealth("Current", conditions=orjson.dumps([condition]))))
+    made = status(part("b", WAITS), part("a", ComponentHealth("Current", conditions=keep_conditions([condition]))))
     assert made["components"]["refs"] == [
         {
             "apiVersion": "apps/v1",
@@ -85,7 +85,7 @@ def test_versions_are_named_once_each() -> None:
 def test_large_status_has_bounds() -> None:
     """An API server takes 1.5 MiB."""
     conditions = [{"type": f"C{number}", "reason": "R" * 256, "message": "m" * 256} for number in range(10)]
-    health = ComponentHealth("InProgress", "r", "m" * 5000, conditions=orjson.dumps(conditions))
+    health = ComponentHealth("InProgress", "r", "m" * 5000, conditions=keep_conditions(conditions))
     made = status(*(part(f"{'n' * 240}-{number}", health) for number in range(MOST_REFERENCES + 7)))
     assert len(made["components"]["refs"]) == MOST_REFERENCES
     assert made["components"]["refs"][0]["conditions"]

@@ -16,7 +16,6 @@ from hookrunner.engine.reviews.chains import Chains, Step
 from hookrunner.engine.reviews.conversion import find_cycle
 from hookrunner.engine.reviews.review_runs import ReviewRun, ReviewRuns
 from hookrunner.errors import HookFailed, NoAnswer, PatchFailed, ReviewFailed
-from hookrunner.hooks import verdicts
 from hookrunner.model import contexts
 from hookrunner.model.bindings import Admission, BindingType, Hook, ReviewKind
 from hookrunner.model.hook_runs import ExitedBadly
@@ -142,6 +141,8 @@ class HookReviewer:
         order = dispatch.for_admission(webhook.hook, webhook.type, webhook.index, extra)
         labels = ("admission", review.webhook)
         with self._report_failure(webhook.hook, order):
+            from hookrunner.hooks import verdicts  # with what it imports 1 MB
+
             answer = await self._runs.run(ReviewRun(webhook.hook, order, review.deadline, labels, dry_run))
             return verdicts.verdict_of(answer, order.contexts[0].type)
 
@@ -152,6 +153,8 @@ class HookReviewer:
         with self._report_failure(step.hook, order):
             if (cycle := find_cycle(step.hook, order, review)) and not await self._runs.can_run(order, _CYCLE_PATIENCE):
                 raise HookFailed(cycle)
+            from hookrunner.hooks import verdicts
+
             return verdicts.conversion_of(await self._runs.run(ReviewRun(step.hook, order, review.deadline, labels)))
 
     @contextmanager

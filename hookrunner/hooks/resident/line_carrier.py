@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 from uuid import uuid4
 
 from hookrunner import log
 from hookrunner.claimed_directories import reuse
 from hookrunner.errors import BadOutput, HookFailed
-from hookrunner.hooks.file_carrier import FileCarrier
 from hookrunner.hooks.resident.messages import Message, file_line, run_line, whole_body
 from hookrunner.hooks.resident.resident_pool import RESTARTS, ResidentPool
 from hookrunner.hooks.resident.resident_process import KILL_AFTER, ResidentProcess
@@ -46,10 +46,16 @@ ANSWER_BOUNDS = SizeBounds(
 _log = log.get(__name__)
 
 
+class RunsByFiles(Protocol):
+    """`FileCarrier`, as `hook_process.py` makes it."""
+
+    async def carry(self, run: Run, sink: LineSink) -> RunResult: ...
+
+
 class LineCarrier:
     """Keeps the processes of all resident hooks. `files` carries the runs of one that falls back."""
 
-    def __init__(self, settings: HooksSettings, children: Children, files: FileCarrier) -> None:
+    def __init__(self, settings: HooksSettings, children: Children, files: RunsByFiles) -> None:
         self._files = files
         self._settings = settings
         self._children = children

@@ -21,7 +21,7 @@ import orjson
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.json_objects import NO_OBJECTS, JsonObjects
-from hookrunner.model.releases import DesiredRelease, Head, HelmHook, ServiceAccount
+from hookrunner.model.releases import HOME, DesiredRelease, Head, HelmHook, ServiceAccount
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import YAML_1_1, BadDocument, documents
@@ -41,9 +41,6 @@ NOTE = "hookrunner.io/note"
 CHECKSUM = "moduleChecksum"
 UNMANAGED = "maintenance.deckhouse.io/no-resource-reconciliation"
 """The last two are addon-operator's."""
-
-HOME = "hookrunner.io/home"
-"""On records in other namespaces than the operator's: that namespace, so that it finds them again."""
 
 ADDON = "hookrunner.io/addon"
 VERSION = "hookrunner.io/version"

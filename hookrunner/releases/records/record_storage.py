@@ -31,11 +31,10 @@ from hookrunner.kube.informer import Relist
 from hookrunner.kube.writes import ListOptions, ObjectRef, WriteOptions
 from hookrunner.model.bindings import Change
 from hookrunner.model.json_objects import JsonObjects
-from hookrunner.model.releases import Head
+from hookrunner.model.releases import HOME, Head
 from hookrunner.model.resources import Resource, Selection
 from hookrunner.process.pure_calls import CallLimits, CallLost, SizeBounds, call_by_size
 from hookrunner.releases.records.record import (
-    HOME,
     PENDING,
     QUICK_TO_PARSE,
     ReleaseRecord,
