@@ -245,13 +245,16 @@ def stated(case: AddonCase) -> list[JSON]:
 def test_examples_of_the_addon_can_be_installed(
     addon: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those of its README, and its `example.yaml`."""
+    """Those of its README, and its `example.yaml`; those that are cases are built by `addon test`."""
+    cases = [case.instance for case in successful_cases(addon)]
     readme = (addon / "README.md").read_text()
     examples = re.findall(r"^```yaml\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     examples += re.findall(r"<<END\n(.*?)^    END", readme, re.MULTILINE | re.DOTALL)
     for text in (*examples, (addon / "example.yaml").read_text()):
         (tmp_path / "instance.yaml").write_text(textwrap.dedent(text))
-        assert rendered(tmp_path / "instance.yaml", addon, "default", capsys)
+        assert parsed(tmp_path / "instance.yaml") in cases or rendered(
+            tmp_path / "instance.yaml", addon, "default", capsys
+        )
 
 
 class WeaveMetrics(BaseHTTPRequestHandler):

@@ -25,12 +25,12 @@ from hookrunner.metrics.recorders import Requests
 from hookrunner.releases.crds import Crds
 from hookrunner.releases.manifest_objects import KindResolver
 from hookrunner.settings import KubeSettings
-from hookrunner.waits import Pauses
 from kubesandbox.sandbox import Options, serving
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon
 from tests.controlplane.cluster import Cluster
 from tests.fakes.transports import all_closed
+from tests.flows.waiting import until_is
 from tests.kube.real import client_of
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -205,17 +205,13 @@ async def test_definition_replaces_that_of_upstream_and_keeps_its_objects(kinds:
     definition = await kinds.client.get(kinds.path)
     assert definition["metadata"]["annotations"] == upstream["metadata"]["annotations"]
     assert definition["spec"]["versions"][0]["subresources"] == {"status": {}}
-    await until_spec(kinds, {"patches": [PATCH], "channel": "stable", "dnsDomain": "cluster.local"})
+    expected = {"patches": [PATCH], "channel": "stable", "dnsDomain": "cluster.local"}
+    # an API server uses a changed definition a moment after it has accepted it, and says nowhere when
+    await until_is(lambda: read_spec(kinds), expected, "the spec")
 
 
-async def until_spec(kinds: Kinds, spec: JSON) -> None:
-    """Wait until the object is served like this: an API server uses a changed definition a moment after it has accepted
-    it, and says nowhere when."""
-    async with asyncio.timeout(60):
-        for pause in Pauses(0.01, 1.0, 1.5):
-            if (await kinds.client.get(f"{kinds.objects}/default"))["spec"] == spec:
-                return
-            await asyncio.sleep(pause)
+async def read_spec(kinds: Kinds) -> JSON:
+    return (await kinds.client.get(f"{kinds.objects}/default"))["spec"]
 
 
 async def test_kubectl_shows_the_columns(in_cluster: Kinds, cluster: Cluster) -> None:

@@ -5,7 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hookrunner.kube.client import Client
+from hookrunner.kube.discovery import Discovery
 from hookrunner.metrics.names import Metrics
+from hookrunner.releases.manifest_applier import ManifestApplier
+from hookrunner.releases.manifest_objects import KindResolver
 from hookrunner.releases.releases import Releases
 from kubesandbox.sandbox import Sandbox
 from tests.controlplane.cluster import Cluster
@@ -36,6 +39,12 @@ async def real(cluster: Cluster) -> AsyncIterator[Client]:
 @pytest.fixture
 def world(client: Client, sandbox: Sandbox) -> World:
     return World(client, sandbox)
+
+
+@pytest.fixture
+def applier(client: Client) -> ManifestApplier:
+    """On the sandbox."""
+    return ManifestApplier(client, KindResolver(Discovery(client)))
 
 
 @pytest.fixture

@@ -8,10 +8,9 @@ import pytest
 
 from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import ReleaseOptions
 from hookrunner.releases.manifest_applier import Counts, ManifestApplier
-from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id
+from hookrunner.releases.manifest_objects import ObjectId, ReleaseId, object_id
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.fakes.objects import definition
@@ -19,11 +18,6 @@ from tests.fakes.objects import definition
 RELEASE = ReleaseId("r", "default")
 OPTIONS = ReleaseOptions()
 MAPS = "/api/v1/namespaces/default/configmaps"
-
-
-@pytest.fixture
-def applier(client: Client) -> ManifestApplier:
-    return ManifestApplier(client, KindResolver(Discovery(client)))
 
 
 def config_map(name: str = "a", data: Any = None, **annotations: str) -> Any:

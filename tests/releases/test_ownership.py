@@ -8,12 +8,11 @@ import pytest
 
 from hookrunner.errors import ObjectOwned, ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.kube.discovery import Discovery
 from hookrunner.model.releases import Adoption, ReleaseOptions
 from hookrunner.model.resources import Resource
 from hookrunner.releases import manifest_objects
 from hookrunner.releases.manifest_applier import Counts, ManifestApplier
-from hookrunner.releases.manifest_objects import KindResolver, ReleaseId
+from hookrunner.releases.manifest_objects import ReleaseId
 from hookrunner.releases.objects.object_owners import FRESH
 from hookrunner.releases.records.record_storage import Driver
 from kubesandbox.faults import Fault
@@ -78,11 +77,6 @@ def configmap(name: str, **data: str) -> Any:
     """In a namespace that is not that of the release."""
     obj = wants.configmap(name, **data)
     return obj | {"metadata": {"name": name, "namespace": "default"}}
-
-
-@pytest.fixture
-def applier(client: Client) -> ManifestApplier:
-    return ManifestApplier(client, KindResolver(Discovery(client)))
 
 
 @pytest.fixture(autouse=True)

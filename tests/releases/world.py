@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hookrunner.errors import NotFound
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
@@ -58,6 +59,15 @@ class World:
         lines = [line.partition("?")[0] for line in self.sandbox.faults.requests if not line.startswith("GET")]
         self.sandbox.faults.requests.clear()
         return [line.replace("/api/v1/namespaces/default/", "") for line in lines]
+
+
+async def exists(client: Client, path: str) -> bool:
+    """Is there an object, or a kind, at a path?"""
+    try:
+        await client.get(path)
+    except NotFound:
+        return False
+    return True
 
 
 async def ignore(client: Client, name: str, value: str | None = "yes") -> None:

@@ -6,19 +6,19 @@ write: for the API server as if the process had been killed there, and all place
     wire.cut_off({place: writes})
 """
 
-import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hookrunner.errors import Denied, NotFound, Unreachable
+from hookrunner.errors import Denied, Unreachable
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.waits import Pauses
 from kubetypes.json_values import JSON
 from tests.fakes.deaths import Death
+from tests.flows.waiting import until_is
+from tests.releases.world import exists
 from tests.trees import write_files
 
 GROUP = "addons.x-k8s.io/v1alpha1"
@@ -154,11 +154,7 @@ class Places:
 
     async def until_served(self) -> None:
         """Wait until the kind can be listed."""
-        for pause in Pauses(0.01, 1.0, 1.5):
-            with suppress(NotFound):
-                await self._client.get(f"/apis/{GROUP}/things")
-                return
-            await asyncio.sleep(pause)
+        await until_is(lambda: exists(self._client, f"/apis/{GROUP}/things"), True, "the kind is served")
 
     async def change(self, places: Iterable[str], spec: JSON) -> None:
         """Change the spec of each."""

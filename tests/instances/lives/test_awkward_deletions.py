@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from hookrunner.errors import NotFound
 from hookrunner.kube.client import ApiCall
 from kubesandbox.faults import Fault
 from tests.instances.lives.places import GROUP, OLD
 from tests.instances.lives.site import LiveSite, Started
+from tests.releases.world import exists
 
 X = f"/apis/{GROUP}/namespaces/n1/things/x"
 MAPS = "/api/v1/namespaces/n1/configmaps"
@@ -115,7 +115,7 @@ async def test_nothing_is_left_however_the_instance_goes(
     await site.places.delete(["n1"], "Foreground" if finalizers else "Background")
     await gone(site, process)
     await site.until(site.places.maps, {})
-    await site.until(lambda: exists(site, "/api/v1/namespaces/own-n1"), False)
+    await site.until(lambda: exists(site.client, "/api/v1/namespaces/own-n1"), False)
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ async def test_instance_that_is_deleted_in_an_upgrade_and_created_again_is_insta
     for _ in range(3):
         await site.places.change(["n1"], {"version": "2.0.0"})
         await site.places.delete(["n1"])
-        await site.until(lambda: exists(site, X), False)
+        await site.until(lambda: exists(site.client, X), False)
         await site.client.send(ApiCall("POST", X.removesuffix("/x"), body=THING))
     await site.until(site.places.phases, CURRENT)
     assert (await site.places.maps())["n1"] == OLD
@@ -171,8 +171,8 @@ async def test_namespace_takes_the_instance_with_it(site: LiveSite, process: Sta
     """What it has installed elsewhere goes too."""
     await site.client.send(ApiCall("DELETE", "/api/v1/namespaces/n1"))
     await gone(site, process)
-    await site.until(lambda: exists(site, "/api/v1/namespaces/n1"), False)
-    await site.until(lambda: exists(site, "/api/v1/namespaces/own-n1"), False)
+    await site.until(lambda: exists(site.client, "/api/v1/namespaces/n1"), False)
+    await site.until(lambda: exists(site.client, "/api/v1/namespaces/own-n1"), False)
 
 
 @pytest.mark.slow
@@ -188,14 +188,6 @@ async def test_definition_takes_all_instances_with_it_and_comes_back(site: LiveS
 
 async def is_another(site: LiveSite, uid: str) -> bool:
     """Is there another definition than this one, and is it served?"""
-    if not (await exists(site, DEFINITION) and await exists(site, X.removesuffix("/x"))):
+    if not (await exists(site.client, DEFINITION) and await exists(site.client, X.removesuffix("/x"))):
         return False
     return bool((await site.client.get(DEFINITION))["metadata"]["uid"] != uid)
-
-
-async def exists(site: LiveSite, path: str) -> bool:
-    try:
-        await site.client.get(path)
-    except NotFound:
-        return False
-    return True

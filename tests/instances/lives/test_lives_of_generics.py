@@ -13,16 +13,16 @@ import pytest
 from hookrunner.instances.offer import generic_watch
 from hookrunner.kube.client import ApiCall
 from kubetypes.json_values import JSON
+from tests.fakes.objects import definition
 from tests.instances.lives.places import MAP
 from tests.instances.lives.site import LiveSite, Started
+from tests.releases.world import exists
 from tests.trees import write_files
 
 GENERICS = "/apis/addons.x-k8s.io/v1alpha1/namespaces/default/generics"
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 KIND = {"group": "example.com", "kind": "Widget", "version": "v1"}
-OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-SERVED = {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}}
 PLACES = [f"n{number}" for number in range(14)]
 """More than there are writes for a Generic and its instance of one object."""
 
@@ -50,17 +50,8 @@ async def started(site: LiveSite) -> AsyncIterator[Started]:
         path = f"packages/widget{place}/{version}/a.yaml"
         write_files(top, {path: MAP.format(name="a", value=version)})
     async with site.started(**{"addon-generic-sources": str(site.directory / "srv")}) as process:
-        await site.until(lambda: exists(site, f"{CRDS}/generics.addons.x-k8s.io"), True)
+        await site.until(lambda: exists(site.client, f"{CRDS}/generics.addons.x-k8s.io"), True)
         yield process
-
-
-async def exists(site: LiveSite, path: str) -> bool:
-    parent, _, name = path.rpartition("/")
-    try:
-        items = (await site.client.get(parent))["items"]
-    except Exception:
-        return False
-    return name in [item["metadata"]["name"] for item in items]
 
 
 async def create(site: LiveSite, place: str, kind: str, name: str, spec: JSON) -> None:
@@ -71,17 +62,8 @@ async def create(site: LiveSite, place: str, kind: str, name: str, spec: JSON) -
 
 async def define(site: LiveSite, place: str = "") -> None:
     """The kind of a place, or the one without."""
-    plural = f"widget{place}s"
-    versions = [SERVED | {"schema": {"openAPIV3Schema": OPEN}}]
-    names = {"kind": f"Widget{place}", "plural": plural}
-    spec = {"group": "example.com", "names": names, "scope": "Namespaced", "versions": versions}
-    metadata = {"name": f"{plural}.example.com"}
-    body = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": metadata,
-        "spec": spec,
-    }
+    body = definition("example.com", f"Widget{place}", "v1")
+    body["spec"]["versions"][0]["subresources"] = {"status": {}}
     await site.client.send(ApiCall("POST", CRDS, body=body))
 
 

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from hookrunner.errors import ApiError, Denied, ReleaseFailed
-from hookrunner.kube.discovery import Discovery
 from hookrunner.releases.manifest_applier import ManifestApplier
-from hookrunner.releases.manifest_objects import KindResolver
 from hookrunner.releases.objects import object_writer, tolerant_writes
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
@@ -19,11 +17,6 @@ from tests.releases.test_manifest_applier import MAPS, OPTIONS, RELEASE, by_id, 
 
 RECREATED = config_map("a", **{"hookrunner.io/recreate": "true"})
 PLACED = {**config_map(), "metadata": {"name": "a", "namespace": "default"}}
-
-
-@pytest.fixture
-def applier(client: OvertakenClient) -> ManifestApplier:
-    return ManifestApplier(client, KindResolver(Discovery(client)))
 
 
 async def test_an_object_that_comes_and_goes_all_the_time_is_given_up(

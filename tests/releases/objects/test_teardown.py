@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.errors import NotFound, ReleaseFailed
+from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import DesiredRelease, KeptObject
 from hookrunner.releases.objects.object_marks import IGNORE
@@ -19,7 +19,7 @@ from tests.kube.server import ApiServer, without_aggregation
 from tests.releases.wants import ADDON_OPTIONS as OPTIONS
 from tests.releases.wants import addon, configmap, hook
 from tests.releases.watching import MERGE
-from tests.releases.world import MAPS, World, ignore, started
+from tests.releases.world import MAPS, World, exists, ignore, started
 
 pytestmark = pytest.mark.looptime
 
@@ -43,14 +43,6 @@ ROLE: dict[str, Any] = {
 
 def inside(obj: Any, namespace: str = "ours") -> Any:
     return obj | {"metadata": obj["metadata"] | {"namespace": namespace}}
-
-
-async def exists(client: Client, path: str) -> bool:
-    try:
-        await client.get(path)
-    except NotFound:
-        return False
-    return True
 
 
 async def tear_down(client: Client, patience: float = 5.0) -> list[str]:

@@ -23,11 +23,6 @@ KEY = ("apps", "Deployment", "default", "d")
 REPLICAS = ".spec.repicas (did you mean 'replicas'?)"
 
 
-@pytest.fixture
-def applier(client: Client) -> ManifestApplier:
-    return ManifestApplier(client, KindResolver(Discovery(client)))
-
-
 def misspelt() -> Any:
     obj = deployment()
     obj["spec"]["repicas"] = 2
