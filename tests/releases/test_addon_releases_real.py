@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.errors import NotFound, ReleaseFailed
+from hookrunner.errors import ReleaseFailed
 from hookrunner.kube.client import ApiCall, Client
 from hookrunner.kube.discovery import Discovery
 from hookrunner.kube.watch import Watches
@@ -25,7 +25,7 @@ from tests.controlplane.cluster import Cluster
 from tests.fakes.objects import deployment
 from tests.releases.test_releases_helm import Helm
 from tests.releases.wants import ADDON_OPTIONS, addon, configmap
-from tests.releases.world import started
+from tests.releases.world import exists, started
 
 WEB: dict[str, Any] = deployment("web")
 
@@ -42,14 +42,6 @@ async def terms(client: Client, namespace: str) -> ReleaseOptions:
 def release(namespace: str, options: ReleaseOptions, digest: str, *objects: Any) -> DesiredRelease:
     placed = [obj | {"metadata": {"namespace": namespace} | obj["metadata"]} for obj in objects]
     return replace(addon(digest, *placed), namespace=namespace, options=options)
-
-
-async def is_there(client: Client, path: str) -> bool:
-    try:
-        await client.get(path)
-    except NotFound:
-        return False
-    return True
 
 
 async def test_refused_upgrade_changes_nothing(real: Client, namespace: str) -> None:
@@ -97,7 +89,7 @@ async def test_teardown_deletes_its_namespace_with_pods_and_leaves_claims(real: 
     desired = replace(addon("d1", space, inside), namespace=namespace, options=options)
     await started(real).reconcile(desired)
     assert await started(real).removal.tear_down("demo", namespace, options) == ()
-    assert not await is_there(real, f"/api/v1/namespaces/{own}")
+    assert not await exists(real, f"/api/v1/namespaces/{own}")
     assert not (await real.get(f"/api/v1/namespaces/{namespace}/secrets"))["items"]
 
 

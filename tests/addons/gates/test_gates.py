@@ -6,7 +6,7 @@ from typing import Any
 from hookrunner.addons.gates.gate_world import GateWorld, RequiredModule, first_of, rivals
 from hookrunner.addons.gates.gates import addons_requiring, closed_gate, cyclic_addons, looks_at
 from hookrunner.addons.instance_fields import read_instance
-from hookrunner.model.addon_status import AddonPhase, WakeUp
+from hookrunner.model.addon_status import AddonObstacle, AddonPhase, WakeUp
 from hookrunner.model.addons import Addon, Instance, RequiredObject
 from kubetypes.json_values import JSON
 from tests.addons.conftest import addon, instance_of
@@ -42,6 +42,16 @@ def gate(instance: Instance, of: Addon = DNS, **world: Any) -> tuple[str, str]:
     return (obstacle.phase.value, obstacle.reason) if obstacle else ("", "")
 
 
+def closed(instance: Instance, of: Addon, world: GateWorld) -> AddonObstacle:
+    """The closed gate."""
+    obstacle = closed_gate(instance, of, world)
+    assert obstacle
+    return obstacle
+
+
+FLANNEL, CALICO = addon("flannel", "Flannel", exclusive="cni"), addon("calico", "Calico", exclusive="cni")
+
+
 def test_all_gates_are_open() -> None:
     assert gate(made(DNS), instances=[made(DNS)]) == ("", "")
 
@@ -73,8 +83,7 @@ def test_wrong_patches_alone_are_a_failed_patch() -> None:
 
 def test_an_instance_with_objects_has_priority_until_it_is_gone() -> None:
     young, old = made(DNS, "young", 2), made(DNS, "old", 1, deletionTimestamp="2026-01-03T00:00:00Z")
-    obstacle = closed_gate(young, DNS, replace(OPEN, instances=[young, old], installed=[old.unit]))
-    assert obstacle
+    obstacle = closed(young, DNS, replace(OPEN, instances=[young, old], installed=[old.unit]))
     assert obstacle.message == (
         "CoreDNS kube-system/old is installed already, and there is only one CoreDNS in a cluster; delete one"
     )
@@ -105,14 +114,12 @@ def test_an_older_instance_that_is_held_up_has_priority_only_with_objects(held_u
 
 
 def test_an_instance_that_is_installed_keeps_priority_over_an_older_one() -> None:
-    flannel, calico = addon("flannel", "Flannel", exclusive="cni"), addon("calico", "Calico", exclusive="cni")
-    old, young = made(calico, "old", 1), made(flannel, "young", 2)
-    addons = {"flannel": flannel, "calico": calico}
+    old, young = made(CALICO, "old", 1), made(FLANNEL, "young", 2)
+    addons = {"flannel": FLANNEL, "calico": CALICO}
     world = GateWorld(addons=addons, instances=[old, young], installed=[young.unit])
-    obstacle = closed_gate(old, calico, world)
-    assert obstacle
+    obstacle = closed(old, CALICO, world)
     assert obstacle.message.startswith("Flannel kube-system/young is installed already, and only one 'cni'")
-    assert closed_gate(young, flannel, world) is None
+    assert closed_gate(young, FLANNEL, world) is None
 
 
 def test_an_instance_in_another_namespace_hears_what_becomes_of_its_objects() -> None:
@@ -127,8 +134,7 @@ def test_an_instance_in_another_namespace_hears_what_becomes_of_its_objects() ->
 
 
 def test_the_older_of_two_without_objects_is_named_as_older() -> None:
-    obstacle = closed_gate(made(DNS, "b", 2), DNS, replace(OPEN, instances=[made(DNS, "a", 1), made(DNS, "b", 2)]))
-    assert obstacle
+    obstacle = closed(made(DNS, "b", 2), DNS, replace(OPEN, instances=[made(DNS, "a", 1), made(DNS, "b", 2)]))
     assert obstacle.message.startswith("CoreDNS kube-system/a is older, and there is only one CoreDNS in a cluster")
 
 
@@ -146,15 +152,12 @@ def test_many_instances_run_beside_each_other() -> None:
 
 
 def test_only_the_oldest_of_an_exclusive_word_runs() -> None:
-    flannel, calico = addon("flannel", "Flannel", exclusive="cni"), addon("calico", "Calico", exclusive="cni")
-    world = GateWorld(addons={"flannel": flannel, "calico": calico}, instances=[made(flannel, "f", 1)])
-    obstacle = closed_gate(made(calico, "c", 2), calico, world)
-    assert obstacle
+    world = GateWorld(addons={"flannel": FLANNEL, "calico": CALICO}, instances=[made(FLANNEL, "f", 1)])
+    obstacle = closed(made(CALICO, "c", 2), CALICO, world)
     assert (obstacle.phase, obstacle.reason) == (AddonPhase.CONFLICT, "Exclusive")
     assert obstacle.message.startswith("Flannel kube-system/f is older, and only one 'cni' can be installed")
-    assert closed_gate(made(flannel, "f", 1), flannel, world) is None
-    hidden = closed_gate(made(flannel, "f", 1), flannel, replace(world, hidden={"calico": "forbidden"}))
-    assert hidden
+    assert closed_gate(made(FLANNEL, "f", 1), FLANNEL, world) is None
+    hidden = closed(made(FLANNEL, "f", 1), FLANNEL, replace(world, hidden={"calico": "forbidden"}))
     assert hidden.message == "waiting for the instances of calico, which cannot be listed: forbidden"
 
 
@@ -180,20 +183,18 @@ def test_only_the_oldest_of_an_exclusive_word_runs() -> None:
     ],
 )
 def test_each_requirement_is_named_with_what_is_missing(world: dict[str, Any], part: str, change: str) -> None:
-    obstacle = closed_gate(made(DNS), DNS, replace(OPEN, **world))
-    assert obstacle
+    obstacle = closed(made(DNS), DNS, replace(OPEN, **world))
     assert obstacle.message.startswith("waiting for ")
     assert part in obstacle.message
     assert obstacle.wakes_up == ({WakeUp(change)} if change else set()), "what the cluster serves wakes all"
 
 
 def test_gates_look_at_instances_of_rivals_and_of_required_addons() -> None:
-    flannel, calico = addon("flannel", "Flannel", exclusive="cni"), addon("calico", "Calico", exclusive="cni")
     many, proxy = (
         addon("many", "Many", instances="many", requires={"addons": ["absent"]}),
         addon("kube-proxy", "KubeProxy"),
     )
-    addons = {each.name: each for each in (DNS, flannel, calico, many, proxy)}
+    addons = {each.name: each for each in (DNS, FLANNEL, CALICO, many, proxy)}
     looked_at = {name: sorted(looks_at(each, addons)) for name, each in addons.items()}
     assert looked_at == {
         "coredns": ["coredns", "kube-proxy"],
@@ -207,8 +208,7 @@ def test_gates_look_at_instances_of_rivals_and_of_required_addons() -> None:
 
 
 def test_all_missing_requirements_are_named_together() -> None:
-    obstacle = closed_gate(made(DNS), DNS, GateWorld(kubernetes="v1.20.0"))
-    assert obstacle
+    obstacle = closed(made(DNS), DNS, GateWorld(kubernetes="v1.20.0"))
     assert (obstacle.message.count("; "), len(obstacle.wakes_up)) == (4, 3)
 
 
@@ -221,16 +221,13 @@ def test_addons_that_require_each_other_are_cyclic() -> None:
     }
     assert cyclic_addons(addons) == {"a", "b"}
     world = GateWorld(addons=addons, cyclic=cyclic_addons(addons))
-    obstacle = closed_gate(made(addons["a"]), addons["a"], world)
-    assert obstacle
+    obstacle = closed(made(addons["a"]), addons["a"], world)
     assert "addon b, which waits for this one" in obstacle.message
 
 
 def test_an_addon_of_another_cycle_does_not_count_as_waiting_for_this_one() -> None:
     pairs = {"a": ["b", "c"], "b": ["a"], "c": ["d"], "d": ["c"]}
     addons = {name: addon(name, name.title(), requires={"addons": others}) for name, others in pairs.items()}
-    obstacle = closed_gate(made(addons["a"]), addons["a"], GateWorld(addons=addons, cyclic=cyclic_addons(addons)))
-    assert obstacle
-    assert obstacle.message == (
+    assert closed(made(addons["a"]), addons["a"], GateWorld(addons=addons, cyclic=cyclic_addons(addons))).message == (
         "waiting for addon b, which waits for this one; correct requires.addons; addon c, of which no instance is ready"
     )

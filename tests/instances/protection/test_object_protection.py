@@ -112,8 +112,14 @@ def is_quiet(there: Process) -> Callable[[], bool]:
     return lambda: there.state() == ("Unknown", "NotObserved")
 
 
-async def test_policy_comes_with_the_first_instance_and_goes_with_the_last(make_site: MakeSite) -> None:
-    async with api_server() as api, process(api, make_site) as there:
+@pytest.fixture
+async def api() -> AsyncIterator[ApiServer]:
+    async with api_server() as api:
+        yield api
+
+
+async def test_policy_comes_with_the_first_instance_and_goes_with_the_last(api: ApiServer, make_site: MakeSite) -> None:
+    async with process(api, make_site) as there:
         living = there.living
         living.put("x", "dns", spec=ON)
         await until(lambda: protected(api) == [X], WANTED)
@@ -126,29 +132,27 @@ async def test_policy_comes_with_the_first_instance_and_goes_with_the_last(make_
         assert (live(api, POLICY.kind), live(api, BINDING.kind), living.registry.get(Y)) == (None, None, None)
 
 
-async def test_restart_writes_nothing_and_protects_at_once(make_site: MakeSite) -> None:
-    async with api_server() as api:
-        async with process(api, make_site, X, OTHER) as first:
-            await until(is_quiet(first), WANTED)
-            assert first.writes == 2
-        before = live(api, POLICY.kind)
-        async with process(api, make_site, X, OTHER, unlisted=("NET",)) as again:
-            await until(is_quiet(again), WANTED)
-            await again.living.runs()
-            assert (again.writes, protected(api), live(api, POLICY.kind)) == (0, [X, OTHER], before)
+async def test_restart_writes_nothing_and_protects_at_once(api: ApiServer, make_site: MakeSite) -> None:
+    async with process(api, make_site, X, OTHER) as first:
+        await until(is_quiet(first), WANTED)
+        assert first.writes == 2
+    before = live(api, POLICY.kind)
+    async with process(api, make_site, X, OTHER, unlisted=("NET",)) as again:
+        await until(is_quiet(again), WANTED)
+        await again.living.runs()
+        assert (again.writes, protected(api), live(api, POLICY.kind)) == (0, [X, OTHER], before)
 
 
-async def test_without_a_wish_nothing_is_written_or_needed(make_site: MakeSite) -> None:
-    async with api_server() as api:
-        api.faults.add(Fault("answer", "validatingadmission", status=403))
-        async with process(api, make_site) as there:
-            there.living.put("x", "dns", spec={})
-            await there.living.runs()
-            assert ({*asked(api)}, there.writes, there.client.lacked.refused) == ({"GET"}, 0, {})
+async def test_without_a_wish_nothing_is_written_or_needed(api: ApiServer, make_site: MakeSite) -> None:
+    api.faults.add(Fault("answer", "validatingadmission", status=403))
+    async with process(api, make_site) as there:
+        there.living.put("x", "dns", spec={})
+        await there.living.runs()
+        assert ({*asked(api)}, there.writes, there.client.lacked.refused) == ({"GET"}, 0, {})
 
 
-async def test_without_a_wish_it_is_looked_once_for_what_is_left(make_site: MakeSite) -> None:
-    async with api_server() as api, process(api, make_site) as there:
+async def test_without_a_wish_it_is_looked_once_for_what_is_left(api: ApiServer, make_site: MakeSite) -> None:
+    async with process(api, make_site) as there:
         there.living.put("x", "dns", spec={})
         await there.living.runs()
         assert asked(api) == ["GET", "GET"]
@@ -158,31 +162,29 @@ def asked(api: ApiServer) -> list[str]:
     return [request.method for request in api.requests if "validatingadmission" in request.path]
 
 
-async def test_rules_stay_though_the_server_refuses_the_first_look(make_site: MakeSite) -> None:
+async def test_rules_stay_though_the_server_refuses_the_first_look(api: ApiServer, make_site: MakeSite) -> None:
     """As one does that has just started."""
-    async with api_server() as api:
-        async with process(api, make_site, X, OTHER) as first:
-            await until(is_quiet(first), WANTED)
-        refused = api.faults.add(Fault("answer", "GET /apis/admissionregistration", status=403))
-        async with process(api, make_site, X, unlisted=("NET",)) as again:
-            await until(lambda: again.state() == ("False", "NotWritten"), WANTED)
-            api.faults.remove(refused)
-            await until(is_quiet(again), WANTED)
-            assert (again.writes, protected(api)) == (0, [X, OTHER])
+    async with process(api, make_site, X, OTHER) as first:
+        await until(is_quiet(first), WANTED)
+    refused = api.faults.add(Fault("answer", "GET /apis/admissionregistration", status=403))
+    async with process(api, make_site, X, unlisted=("NET",)) as again:
+        await until(lambda: again.state() == ("False", "NotWritten"), WANTED)
+        api.faults.remove(refused)
+        await until(is_quiet(again), WANTED)
+        assert (again.writes, protected(api)) == (0, [X, OTHER])
 
 
-async def test_server_that_fails_at_the_first_look_is_asked_again(make_site: MakeSite) -> None:
-    async with api_server() as api:
-        failing = api.faults.add(Fault("answer", BINDING.plural, status=500))
-        async with process(api, make_site) as there:
-            await asyncio.sleep(5)
-            api.faults.remove(failing)
-            there.living.put("x", "dns", spec=ON)
-            await until(lambda: protected(api) == [X], WANTED)
+async def test_server_that_fails_at_the_first_look_is_asked_again(api: ApiServer, make_site: MakeSite) -> None:
+    failing = api.faults.add(Fault("answer", BINDING.plural, status=500))
+    async with process(api, make_site) as there:
+        await asyncio.sleep(5)
+        api.faults.remove(failing)
+        there.living.put("x", "dns", spec=ON)
+        await until(lambda: protected(api) == [X], WANTED)
 
 
-async def test_state_is_true_when_the_policy_was_read_and_false_with_warnings(make_site: MakeSite) -> None:
-    async with api_server() as api, process(api, make_site, X) as there:
+async def test_state_is_true_when_the_policy_was_read_false_with_warnings(api: ApiServer, make_site: MakeSite) -> None:
+    async with process(api, make_site, X) as there:
         told = there.living.site.states.unit_changes.subscribe()
         await until(is_quiet(there), WANTED)
         await report(there, {"observedGeneration": 1})
@@ -210,8 +212,8 @@ async def report(there: Process, status: JSON) -> None:
         (BINDING.kind, {"matchResources": {"namespaceSelector": {"matchLabels": {"a": "b"}}}}),
     ],
 )
-async def test_changes_by_hand_are_undone(make_site: MakeSite, kind: str, change: Any) -> None:
-    async with api_server() as api, process(api, make_site, X) as there:
+async def test_changes_by_hand_are_undone(api: ApiServer, make_site: MakeSite, kind: str, change: Any) -> None:
+    async with process(api, make_site, X) as there:
         await until(is_quiet(there), WANTED)
         obj = live(api, kind)
         if change is None:
@@ -224,17 +226,16 @@ async def test_changes_by_hand_are_undone(make_site: MakeSite, kind: str, change
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2])
-async def test_death_at_each_write_of_coming_and_going(make_site: MakeSite, writes: int) -> None:
-    async with api_server() as api:
-        await dies(api, make_site, writes, X)
-        async with process(api, make_site, X) as second:
-            await until(is_quiet(second), WANTED)
-            assert (second.writes, protected(api)) == (2 - writes, [X])
-        await dies(api, make_site, writes)
-        async with process(api, make_site) as last:
-            await until(lambda: live(api, POLICY.kind) is live(api, BINDING.kind) is None, WANTED)
-            await last.living.runs()
-            assert last.writes == 2 - writes
+async def test_death_at_each_write_of_coming_and_going(api: ApiServer, make_site: MakeSite, writes: int) -> None:
+    await dies(api, make_site, writes, X)
+    async with process(api, make_site, X) as second:
+        await until(is_quiet(second), WANTED)
+        assert (second.writes, protected(api)) == (2 - writes, [X])
+    await dies(api, make_site, writes)
+    async with process(api, make_site) as last:
+        await until(lambda: live(api, POLICY.kind) is live(api, BINDING.kind) is None, WANTED)
+        await last.living.runs()
+        assert last.writes == 2 - writes
 
 
 async def dies(api: ApiServer, make_site: MakeSite, writes: int, *on: str) -> None:
@@ -245,10 +246,10 @@ async def dies(api: ApiServer, make_site: MakeSite, writes: int, *on: str) -> No
 
 @pytest.mark.parametrize(("named", "let_through"), [("new", "new"), ("", "old")])
 async def test_account_that_may_have_to_remove_the_objects_is_let_through(
-    make_site: MakeSite, named: str, let_through: str
+    api: ApiServer, make_site: MakeSite, named: str, let_through: str
 ) -> None:
     """One that is no longer named removes them if they were not written without it meanwhile."""
-    async with api_server() as api, process(api, make_site) as there:
+    async with process(api, make_site) as there:
         living = there.living
         living.heads[X] = replace(head_of(X), account=ServiceAccount("kube-system", "old"))
         living.site.releases.installed.add(X)
@@ -257,8 +258,8 @@ async def test_account_that_may_have_to_remove_the_objects_is_let_through(
         await until(lambda: protected(api) == [X] and wanted in str(live(api, POLICY.kind)["spec"]), WANTED)
 
 
-async def test_rules_about_an_addon_that_is_no_longer_offered_stay(make_site: MakeSite) -> None:
-    async with api_server() as api, process(api, make_site, X, OTHER) as there:
+async def test_rules_about_an_addon_that_is_no_longer_offered_stay(api: ApiServer, make_site: MakeSite) -> None:
+    async with process(api, make_site, X, OTHER) as there:
         await until(lambda: protected(api) == [X, OTHER], WANTED)
         there.living.registry.withdraw("net")
         there.living.put("x", "dns", spec={})
@@ -267,44 +268,41 @@ async def test_rules_about_an_addon_that_is_no_longer_offered_stay(make_site: Ma
         assert protected(api) == [OTHER]
 
 
-async def test_missing_right_is_named_and_looked_for_again(make_site: MakeSite) -> None:
-    async with api_server() as api:
-        refused = api.faults.add(Fault("answer", "POST /apis/admissionregistration", status=403))
-        async with process(api, make_site, X) as there:
-            await until(lambda: there.state() == ("False", "NotWritten"), WANTED)
-            assert there.protection.state_of(X).message.startswith(f"ValidatingAdmissionPolicy '{NAME}': ")
-            await asyncio.sleep(100)
-            assert len(api.asked("POST")) < 6, "it is tried again from time to time"
-            api.faults.remove(refused)
-            await asyncio.sleep(40)
-            await until(is_quiet(there), WANTED)
-            assert protected(api) == [X]
+async def test_missing_right_is_named_and_looked_for_again(api: ApiServer, make_site: MakeSite) -> None:
+    refused = api.faults.add(Fault("answer", "POST /apis/admissionregistration", status=403))
+    async with process(api, make_site, X) as there:
+        await until(lambda: there.state() == ("False", "NotWritten"), WANTED)
+        assert there.protection.state_of(X).message.startswith(f"ValidatingAdmissionPolicy '{NAME}': ")
+        await asyncio.sleep(100)
+        assert len(api.asked("POST")) < 6, "it is tried again from time to time"
+        api.faults.remove(refused)
+        await asyncio.sleep(40)
+        await until(is_quiet(there), WANTED)
+        assert protected(api) == [X]
 
 
-async def test_server_without_the_kind_is_asked_again_later(make_site: MakeSite) -> None:
-    async with api_server() as api:
-        old = api.faults.add(Fault("answer", "/apis/admissionregistration", status=404))
-        async with process(api, make_site, X) as there:
-            await until(lambda: there.state() == ("False", "NotServed"), WANTED)
-            assert "1.30" in there.protection.state_of(X).message
-            api.faults.remove(old)
-            await asyncio.sleep(400)
-            await until(is_quiet(there), WANTED)
+async def test_server_without_the_kind_is_asked_again_later(api: ApiServer, make_site: MakeSite) -> None:
+    old = api.faults.add(Fault("answer", "/apis/admissionregistration", status=404))
+    async with process(api, make_site, X) as there:
+        await until(lambda: there.state() == ("False", "NotServed"), WANTED)
+        assert "1.30" in there.protection.state_of(X).message
+        api.faults.remove(old)
+        await asyncio.sleep(400)
+        await until(is_quiet(there), WANTED)
 
 
-async def test_without_a_name_of_its_own_hookrunner_locks_no_one_out(make_site: MakeSite) -> None:
-    async with api_server() as api, process(api, make_site, X, user="") as there:
+async def test_without_a_name_of_its_own_hookrunner_locks_no_one_out(api: ApiServer, make_site: MakeSite) -> None:
+    async with process(api, make_site, X, user="") as there:
         await until(lambda: there.state() == ("False", "UserUnknown"), WANTED)
         assert protected(api) == []
 
 
-async def test_policy_of_someone_else_is_left_alone(make_site: MakeSite) -> None:
-    async with api_server() as api:
-        head = {"apiVersion": POLICY.api_version, "kind": POLICY.kind, "metadata": {"name": NAME}}
-        rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
-        theirs = api.put(
-            head | {"spec": {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": "true"}]}}
-        )
-        async with process(api, make_site) as there:
-            await there.living.runs()
-        assert live(api, POLICY.kind) == theirs
+async def test_policy_of_someone_else_is_left_alone(api: ApiServer, make_site: MakeSite) -> None:
+    head = {"apiVersion": POLICY.api_version, "kind": POLICY.kind, "metadata": {"name": NAME}}
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
+    theirs = api.put(
+        head | {"spec": {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": "true"}]}}
+    )
+    async with process(api, make_site) as there:
+        await there.living.runs()
+    assert live(api, POLICY.kind) == theirs

@@ -1,10 +1,7 @@
 """Artifacts, charts, images and indexes as packages, and those that are none. Level: pure."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
-
-import pytest
 
 from hookrunner.metrics.names import Metrics
 from hookrunner.packages.oci import oci_memory
@@ -34,12 +31,6 @@ from tests.packages.places import CHART, FILES, refusal_of, with_checksums
 from tests.tables import each
 
 BUNDLE = {"manifests/a.yaml": b"kind: A\n", "other/b.yaml": b"kind: B\n"}
-
-
-@pytest.fixture
-async def registry() -> AsyncIterator[RegistryServer]:
-    async with registry_server() as registry:
-        yield registry
 
 
 async def files_of(registry: RegistryServer, pushed: Artifact) -> dict[str, bytes]:

@@ -1,6 +1,5 @@
 """Blobs and manifests that are pushed: what is sent, where to, and with which login. Level: pure."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -23,12 +22,6 @@ PLACE = f"/v2/{REPOSITORY}/coredns"
 UPLOADS = f"{PLACE}/blobs/uploads/"
 DATA = b"kind: A\n"
 MANIFEST = render_package({"manifest.yaml": DATA}).manifest
-
-
-@pytest.fixture
-async def registry() -> AsyncIterator[RegistryServer]:
-    async with registry_server() as registry:
-        yield registry
 
 
 def store_of(registry: RegistryServer) -> RegistryStore:

@@ -1,6 +1,6 @@
 """What a registry gets of a package and a channel, and what of its own is left alone. Level: pure."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 
 import pytest
 from aiohttp import web
@@ -34,12 +34,6 @@ def package(files: Mapping[str, bytes] = CHART, component: str = "coredns") -> P
 
 def target_of(registry: RegistryServer, timeout: float = 30.0) -> RegistryTarget:
     return RegistryTarget(registry.client.open(RegistryLocation(registry.url, REPOSITORY)), timeout)
-
-
-@pytest.fixture
-async def registry() -> AsyncIterator[RegistryServer]:
-    async with registry_server() as registry:
-        yield registry
 
 
 async def test_a_package_is_read_with_its_list_and_signature(registry: RegistryServer) -> None:
