@@ -3,8 +3,8 @@
 Level: sandbox.
 """
 
-from collections.abc import AsyncIterator, Callable, MutableSequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, MutableSequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,64 +25,49 @@ FILES = with_checksums({f"f{number:02}.yaml": b"kind: A\n# %d\n" % number for nu
 DIGEST = parse_package("dns", "1.0", FILES).digest
 PINNED = f"manifests: [{{name: dns, version: '1.0', digest: '{DIGEST}'}}]\n".encode()
 
-Asked = Callable[[], list[Any]]
-"""Takes the requests that have come since the last time: method or path, and more."""
-
-
-def taking(requests: MutableSequence[Any]) -> Asked:
-    def take() -> list[Any]:
-        taken = list(requests)
-        requests.clear()
-        return taken
-
-    return take
-
 
 @asynccontextmanager
-async def https(directory: Path) -> AsyncIterator[tuple[Place, Asked]]:
-    async with web_place(directory) as place:
-        yield place, taking(place.requests)
-
-
-@asynccontextmanager
-async def git(directory: Path) -> AsyncIterator[tuple[Place, Asked]]:
-    async with git_place(directory) as place:
-        yield place, taking(place.requests)
-
-
-@asynccontextmanager
-async def registry(directory: Path) -> AsyncIterator[tuple[Place, Asked]]:
-    async with registry_server() as server:
-        yield RegistryPlace(server, "files"), taking(server.requests)
-
-
-@asynccontextmanager
-async def objects(directory: Path) -> AsyncIterator[tuple[Place, Asked]]:
-    async with cluster_place(ClusterLocation("ConfigMap", "default")) as place:
-        seen = taking(place.api.faults.requests)
-        yield place, lambda: [line.split()[0] for line in seen()]
+async def open_place(kind: str, directory: Path) -> AsyncIterator[tuple[Place, MutableSequence[Any]]]:
+    """A source, and the requests that have come."""
+    async with AsyncExitStack() as stack:
+        match kind:
+            case "https":
+                web = await stack.enter_async_context(web_place(directory))
+                yield web, web.requests
+            case "git":
+                git = await stack.enter_async_context(git_place(directory))
+                yield git, git.requests
+            case "registry":
+                server = await stack.enter_async_context(registry_server())
+                yield RegistryPlace(server, "files"), server.requests
+            case _:
+                cluster = await stack.enter_async_context(cluster_place(ClusterLocation("ConfigMap", "default")))
+                yield cluster, cluster.api.faults.requests
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("open_place", "each_run", "question"),
+    ("kind", "each_run", "question"),
     [
-        (https, [], [("/stable", 304)]),
-        (git, [], [("GET", "/addons.git/info/refs"), ("POST", "/addons.git/git-upload-pack")]),
-        (registry, [], [(f"/v2/{REPOSITORY}/channels/manifests/stable", 304)]),
-        (objects, ["GET"] * 2, ["GET"] * 2),
+        ("https", [], [("/stable", 304)]),
+        ("git", [], [("GET", "/addons.git/info/refs"), ("POST", "/addons.git/git-upload-pack")]),
+        ("registry", [], [(f"/v2/{REPOSITORY}/channels/manifests/stable", 304)]),
+        ("objects", ["GET"] * 2, ["GET"] * 2),
     ],
 )
 async def test_run_asks_the_question_to_its_source_when_it_is_time_and_nothing_else(
-    tmp_path: Path, open_place: Callable[[Path], Any], each_run: list[Any], question: list[Any]
+    tmp_path: Path, kind: str, each_run: list[Any], question: list[Any]
 ) -> None:
-    async with open_place(tmp_path) as (place, asked):
+    async with open_place(kind, tmp_path) as (place, requests):
         place.put_package("dns", "1.0", FILES)
         place.put_channel("stable", PINNED)
         choice = choice_of(place.source, PackageCache(tmp_path / "cache", 0))
         first = await chosen(choice, instance())
-        asked()
-        assert ((await chosen(choice, instance())).directory, asked()) == (first.directory, each_run)
-        choice.expire()
-        assert ((await chosen(choice, instance())).directory, asked()) == (first.directory, question)
+        requests.clear()
+        for is_time, expected in ((False, each_run), (True, question)):
+            if is_time:
+                choice.expire()
+            assert (await chosen(choice, instance())).directory == first.directory
+            assert [line.split()[0] if kind == "objects" else line for line in requests] == expected
+            requests.clear()
         assert first.package.digest == DIGEST
