@@ -49,11 +49,10 @@ def test_layers_lie_over_each_other(tree: MakeTree) -> None:
     store.patch(UNIT, [ValuesOperation("add", "/metricsServer/internal/x", 5)])
     store.for_helm(UNIT)
     values = orjson.loads(store.files(UNIT).values)
-    known = {"name": "default", "namespace": "kube-system", "kind": "MetricsServer", "version": "0.8.0"}
     assert values == {
         "global": {"dns": {"domain": "a.b"}},
         "metricsServer": {
-            "addon": {**known, "previousVersion": "", "availableVersion": "", "channel": ""},
+            "addon": KNOWN,
             "low": 0,
             "spec": 0,
             "absent": 1,
