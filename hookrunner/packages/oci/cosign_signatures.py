@@ -1,12 +1,13 @@
-"""Signatures as cosign keeps them beside an artifact: under the tag `sha256-<hex>.sig`, made of the manifest's digest.
+"""Signatures as cosign 2 keeps them beside an artifact: under the tag `sha256-<hex>.sig`, made of its digest.
 
     tag = signature_tag(digest)
     payloads = signed_layers(manifest)                  # of the manifest of that tag: what is signed, as blobs
     is_about(payload, digest)                           # does what is signed name this manifest?
 
 Each layer is a text that names a manifest by its digest, with the signature of the text as an annotation. Names in it,
-such as that of the repository, are not compared: a mirror has another one. Signatures by other ways of cosign (without
-a key, in a transparency log, as referrers) need the internet or other libraries, and are not read.
+such as that of the repository, are not compared: a mirror has another one. Signatures without a key, or in a
+transparency log alone, need the internet or other libraries, and are not read; `sigstore_bundles.py` has those of
+cosign 3.
 Source: https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
 """
 

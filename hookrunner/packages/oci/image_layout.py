@@ -60,6 +60,10 @@ class LayoutStore:
         Malformed, TooLarge, DigestMismatch."""
         return await asyncio.to_thread(self._read_manifest, name, reference)
 
+    async def read_referrers(self, name: str, digest: str) -> bytes | None:
+        """The layout's own index, in which what refers to one of its manifests is. Raises as `read_manifest` does."""
+        return await asyncio.to_thread(self._read, name, INDEX, LARGEST_MANIFEST)
+
     async def save_blob(self, name: str, descriptor: Descriptor, file: BinaryIO) -> None:
         """Write a blob to a file, at most one byte more than its size. Raises PackageError: Unreachable, NotFound."""
         await asyncio.to_thread(self._save_blob, name, descriptor, file)

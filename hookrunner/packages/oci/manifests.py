@@ -45,13 +45,14 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686"
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """Content by its digest. `platform` is OS and architecture, empty without one."""
+    """Content by its digest. `platform`, which is OS and architecture, and `artifact_type` are empty without one."""
 
     media_type: str
     digest: str
     size: int
     annotations: Mapping[str, str] = field(default_factory=dict)
     platform: str = ""
+    artifact_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ _DESCRIPTOR = Table(
         "digest": TEXT,
         "size": _SIZE,
         "annotations": TEXTS,
+        "artifactType": TEXT,
         "platform": Table({"os": TEXT, "architecture": TEXT}, open=True),
     },
     {"mediaType": "…", "digest": "sha256:…", "size": "1"},
@@ -161,4 +163,5 @@ def _descriptor(what: str, value: Mapping[str, JSON]) -> Descriptor:
         raise PackageError("Malformed", f"{what}: {text}")
     place = value.get("platform") or {}
     name = f"{place.get('os', '')}/{place.get('architecture', '')}" if place else ""
-    return Descriptor(value["mediaType"], value["digest"], value["size"], value.get("annotations") or {}, name)
+    annotations, artifact_type = value.get("annotations") or {}, value.get("artifactType") or ""
+    return Descriptor(value["mediaType"], value["digest"], value["size"], annotations, name, artifact_type)

@@ -55,6 +55,7 @@ from hookrunner.packages.oci.package_artifacts import (
     titled_layer,
     unpack_artifact,
 )
+from hookrunner.packages.oci.sigstore_bundles import LARGEST_BUNDLE, bundle_layer, bundle_manifests, read_bundle
 from hookrunner.packages.oci_locations import LayoutLocation, RegistryLocation, is_repository_part
 from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_files import (
@@ -85,6 +86,10 @@ class OciStore(Protocol):
 
     async def read_manifest(self, name: str, reference: str) -> bytes | None:
         """The manifest of a tag or digest, None without one. One that is named by a digest has it."""
+        ...
+
+    async def read_referrers(self, name: str, digest: str) -> bytes | None:
+        """An index of what may refer to a manifest, None without one."""
         ...
 
     async def save_blob(self, name: str, descriptor: Descriptor, file: BinaryIO) -> None:
@@ -205,7 +210,7 @@ class OciSource:
         return seal_of(package, text, signed)
 
     async def _read_statements(self, what: str, name: str, found: _Found) -> tuple[Statement, ...]:
-        """What cosign's signatures state about a manifest, or about the index that leads to it."""
+        """What signatures of cosign 2 and 3 state about a manifest, or about the index that leads to it."""
         statements = list[Statement]()
         for digest in dict.fromkeys((found.digest, found.root)):
             signatures = await self._find_manifest(f"{what}: its signatures", name, signature_tag(digest))
@@ -213,7 +218,19 @@ class OciSource:
                 payload = await self._read_blob(what, name, layer, LARGEST_PAYLOAD)
                 if is_about(payload, digest):
                     statements.append(Statement(payload, layer.annotations[SIGNATURE].encode()))
+            statements += await self._read_bundles(f"{what}: its signatures", name, digest)
         return tuple(statements)
+
+    async def _read_bundles(self, what: str, name: str, digest: str) -> list[Statement]:
+        """What the bundles that refer to a manifest state about it."""
+        data = await self._store.read_referrers(name, digest)
+        index = self._parse(what, data)[1] if data else None
+        statements = list[Statement]()
+        for entry in bundle_manifests(index) if isinstance(index, Index) else ():
+            found = await self._find_manifest(what, name, entry.digest)
+            if found and (layer := bundle_layer(found.manifest)):
+                statements += read_bundle(await self._read_blob(what, name, layer, LARGEST_BUNDLE), digest)
+        return statements
 
     async def read_package(self, component: str, version: str) -> Package:
         """One package. Raises PackageError: NotFound, Unreachable, Malformed, TooLarge, DigestMismatch."""

@@ -48,6 +48,7 @@ from hookrunner.packages.oci.registry_login import (
     requested_pause,
     token_url,
 )
+from hookrunner.packages.oci.sigstore_bundles import referrers_tag
 from hookrunner.packages.oci_locations import RegistryLocation
 from hookrunner.packages.package_files import is_digest
 from kubetypes.json_values import loads
@@ -174,6 +175,17 @@ class RegistryStore:
             text = f"the registry sent another manifest, with the digest {digest_of_bytes(manifest)}"
             raise PackageError("DigestMismatch", f"{url}: {text}")
         return manifest
+
+    async def read_referrers(self, name: str, digest: str) -> bytes | None:
+        """The index of what refers to a manifest, at most its first page; None without one. What a registry that has
+        no such list answers varies, so a tag is asked for then. Raises PackageError as `read_manifest` does."""
+        request = WebRequest(self._url(name, "referrers", digest), _ACCEPT)
+        answer = await self.client.ask(request, self._repository(name), LARGEST_MANIFEST)
+        if answer.status == HTTPStatus.OK and answer.headers.get("content-type", "").startswith(INDEX_TYPES):
+            return answer.body
+        if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            _require(answer, HTTPStatus.OK)
+        return await self.read_manifest(name, referrers_tag(digest))
 
     async def save_blob(self, name: str, descriptor: Descriptor, file: BinaryIO) -> None:
         """Write a blob to a file, at most one byte more than its size. Raises PackageError: Unreachable, Malformed."""
