@@ -12,14 +12,20 @@ from tests.flows.scripts import hook
 from tests.security.attacked import attacked
 
 MANY = 30_000
+REFUSAL = ("metric refused", "n.sh")
 FLOOD = f"""\
 seq {MANY} | sed 's/.*/{{"name": "flood", "action": "set", "value": 1, "labels": {{"n": "&"}}}}/' > "$METRICS_PATH"
+"""
+NAMELESS = """\
+seq 2000 | sed 's/.*/{"name": "process_cpu_seconds_total", "action": "set", "value": 1, "labels": {"__&": "x"}}/' \\
+  > "$METRICS_PATH"
 """
 
 
 @pytest.mark.usefixtures("launcher")
-async def test_a_flood_of_series_ends_at_the_bound_and_is_logged(tmp_path: Path) -> None:
-    async with attacked(tmp_path, {"h.sh": hook({"onStartup": 1}, FLOOD)}, "--hook-metric-samples=5000") as target:
+async def test_a_flood_of_series_ends_at_the_bound_and_one_of_refusals_is_logged_in_short(tmp_path: Path) -> None:
+    scripts = {"h.sh": hook({"onStartup": 1}, FLOOD), "n.sh": hook({"onStartup": 2}, NAMELESS)}
+    async with attacked(tmp_path, scripts, "--hook-metric-samples=5000") as target:
         program = target.program
         refused = [record for record in program.logs() if "--hook-metric-samples allows (5000)" in str(record)]
         assert (len(refused), f"({MANY - 5000} times)" in str(refused)) == (1, True)
@@ -27,6 +33,9 @@ async def test_a_flood_of_series_ends_at_the_bound_and_is_logged(tmp_path: Path)
         assert (status, text.count("\nflood{")) == (200, 5000)
         assert program.metric("hook_metrics_samples") == 5001
         assert program.metric("hook_metrics_refused_total", hook="h.sh") == MANY - 5000
+        nameless = [record for record in program.logs() if (record["msg"], record.get("hook")) == REFUSAL]
+        assert (len(nameless), "1980 more refusals" in str(nameless[-1])) == (21, True)
+        assert program.metric("hook_metrics_refused_total", hook="n.sh") == 2000
 
 
 FORGED = 'x 1\n# TYPE up gauge\nup{job="forged"} 1\n'
@@ -86,17 +95,3 @@ async def test_no_name_and_no_label_forges_a_sample(tmp_path: Path) -> None:
     assert len([reason for reason in refused if "hookrunner itself" in reason]) == list(NAMES.values()).count("")
     assert len([reason for reason in refused if "Prometheus's own" in reason]) == 2
     assert len([reason for reason in refused if "characters" in reason and len(reason) < 1000]) == 4
-
-
-NAMELESS = """\
-seq 2000 | sed 's/.*/{"name": "process_cpu_seconds_total", "action": "set", "value": 1, "labels": {"__&": "x"}}/' \\
-  > "$METRICS_PATH"
-"""
-
-
-@pytest.mark.usefixtures("launcher")
-async def test_a_flood_of_refusals_is_logged_in_short(tmp_path: Path) -> None:
-    async with attacked(tmp_path, {"h.sh": hook({"onStartup": 1}, NAMELESS)}) as target:
-        refused = [record for record in target.program.logs() if record["msg"] == "metric refused"]
-        assert (len(refused), "1980 more refusals" in str(refused[-1])) == (21, True)
-        assert target.program.metric("hook_metrics_refused_total", hook="h.sh") == 2000

@@ -111,6 +111,7 @@ def ports(target: Attacked) -> dict[str, tuple[int, ssl.SSLContext | None]]:
 async def test_one_request_gets_one_answer_or_the_connection_is_closed(tmp_path: Path) -> None:
     """And no error is logged, which the end of `attacked` checks."""
     async with attacked(tmp_path, None, OPEN) as target:
+        await break_off_bodies(target)
         got: dict[tuple[str, str], list[str]] = {}
         for name, place in ports(target).items():
             assert await answers(*place, SECOND + LAST) == ["200", "404"]
@@ -127,11 +128,11 @@ CREATE = (
 BROKEN = [b"2;\nxx", b"-1\r\n\r\n", b"0\n\n", b"1\r\naX\r\n", b"0\r\nContent-Length: 0\r\n\r\n"]
 
 
-@pytest.mark.usefixtures("launcher")
-async def test_a_body_that_breaks_off_while_it_is_read_ends_the_connection(tmp_path: Path) -> None:
-    """A reader that does not learn of it would wait for minutes: for as long as a body may take."""
+async def break_off_bodies(target: Attacked) -> None:
+    """A body that breaks off while it is read ends the connection. A reader that does not learn of it would wait for
+    minutes: for as long as a body may take."""
     paths = {"webhooks": b"/hooks/a-attacked-example-com", "sandbox": b"/api/v1/namespaces/default/configmaps"}
-    async with attacked(tmp_path, None, OPEN) as target, asyncio.timeout(60):
+    async with asyncio.timeout(60):
         for name, path in paths.items():
             got = [await answers(*ports(target)[name], CREATE % path, text + EMPTY + SECOND) for text in BROKEN]
             assert got == [["100"]] * len(BROKEN)
