@@ -23,12 +23,6 @@ def test_a_webhook_needs_a_fully_qualified_name(name: str) -> None:
     assert line.startswith(f"kubernetesValidating[0].name '{name}' is not a fully qualified name; write at least three")
 
 
-def test_names_are_unique_within_a_hook() -> None:
-    twins = [{"name": "a.b.c"}, {"name": "a.b.c"}]
-    (line,) = problems({"configVersion": "v1", "kubernetesValidating": twins})
-    assert str(line).startswith("kubernetesValidating has 2 bindings named 'a.b.c'; names must be unique")
-
-
 @each(
     "resources",
     [["pods", "pods/status"], ["*"], ["*/*"], ["pods/*", "pods"], ["*", "*/scale"], ["pods/status", "pods/*"]],

@@ -49,11 +49,6 @@ def test_an_included_name_must_be_there() -> None:
     assert "binding name not found; kubernetes bindings are named []" in lines("pods", among=[])[0]
 
 
-def test_an_included_name_must_be_there_once() -> None:
-    (line,) = lines("pods", among=bindings("pods", "pods", "pods"))
-    assert "is invalid: there are 3 'pods' binding names; give each a name of its own" in line
-
-
 def test_equal_names_in_a_group_are_fine_only_for_equal_bindings() -> None:
     same = bindings(None, None, group="g")
     assert list(ambiguous_includes(same)) == []

@@ -21,11 +21,6 @@ def config(*permissions: Any) -> HookConfig:
     )
 
 
-def test_a_rule_with_namespaces_is_a_right_in_each() -> None:
-    stated = config(PODS | {"namespaces": ["a", "b"]}, PODS).settings.permissions
-    assert stated == tuple(Right(("",), ("pods",), ("get",), namespace=name) for name in ("a", "b", ""))
-
-
 def test_nothing_stated_differs_from_no_rights() -> None:
     silent = parse("h.sh", orjson.dumps({"configVersion": "v1", "onStartup": 1}))
     assert (silent.settings.permissions, config().settings.permissions) == (None, ())

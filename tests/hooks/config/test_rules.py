@@ -16,23 +16,6 @@ POD = {"kind": "Pod"}
 BY_NAME = {"field": "metadata.name", "operator": "=", "value": "a"}
 
 
-@each("crontab", ["* * * * *", "*/5 * * * * *", "@every 10m", "TZ=UTC 0 3 * * 7", "+5 * * * *"])
-def test_a_crontab_that_can_be_read_is_fine(crontab: str) -> None:
-    assert problems_of(schedule=[{"crontab": crontab}]) == []
-
-
-@each("crontab", ["", "* * *", "60 * * * *", "@Yearly", "* * * * mon-sun", "*/0 * * * *", "L * * * *"])
-def test_a_crontab_that_cannot_be_read_is_invalid(crontab: str) -> None:
-    (problem,) = problems_of(schedule=[{"crontab": "* * * * *"}, {"crontab": crontab}])
-    assert problem.startswith("schedule[1].crontab is invalid: crontab: ")
-
-
-def test_a_time_zone_must_be_known() -> None:
-    assert problems_of(schedule=[{"crontab": "* * * * *", "timezone": "Europe/Berlin"}]) == []
-    (problem,) = problems_of(schedule=[{"crontab": "* * * * *", "timezone": "Mars"}])
-    assert problem.startswith("schedule[0].timezone is invalid: time zone is not known; write an IANA name")
-
-
 @each("version", ["", "v1", "apps/v1", "/v1"])
 def test_an_api_version_has_at_most_a_group(version: str) -> None:
     assert problems_of(kubernetes=[POD | {"apiVersion": version}]) == []
@@ -60,15 +43,6 @@ def test_two_ways_to_select_by_name_exclude_each_other_in_each_expression() -> N
 def test_durations_are_written_as_in_go(key: str, text: str) -> None:
     (problem,) = problems_of(settings={key: text})
     assert problem == f"settings.{key} is invalid: not a duration; write one such as 30s or 1m30s"
-
-
-def test_a_selector_that_cannot_be_sent_is_invalid_for_objects_and_namespaces() -> None:
-    selector = {"matchExpressions": [{"key": "a", "operator": "In"}]}
-    lines = problems_of(kubernetes=[POD | {"labelSelector": selector, "namespace": {"labelSelector": selector}}])
-    assert [line.partition(":")[0] for line in lines] == [
-        "kubernetes[0].labelSelector is invalid",
-        "kubernetes[0].namespace.labelSelector is invalid",
-    ]
 
 
 def test_a_problem_of_the_tables_hides_no_other_problem_of_the_same_binding() -> None:
