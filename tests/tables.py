@@ -21,12 +21,21 @@ LONGEST = 2000
 """Characters of one row's failure that are shown."""
 
 
-def each(names: str | Sequence[str], rows: Iterable[Any], ids: Any = None) -> Callable[[Test], Test]:
-    """As `pytest.mark.parametrize`, but one case."""
+def each(
+    names: str | Sequence[str], rows: Iterable[Any] | Callable[[], Iterable[Any]], ids: Any = None
+) -> Callable[[Test], Test]:
+    """As `pytest.mark.parametrize`, but one case. Rows that take long to make are a function's: it is called when the
+    test runs, not while each worker of each run collects."""
     words = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     ids = ids if ids is None or callable(ids) else list(ids)
-    table = [_row(words, row) for row in rows]
-    assert table, "a table has rows"
+    given = (
+        cast(Callable[[], Iterable[Any]], rows) if inspect.isfunction(rows) else list(cast(Iterable[Any], rows)).copy
+    )
+
+    def table() -> list[Row]:
+        made = [_row(words, row) for row in given()]
+        assert made, "a table has rows"
+        return made
 
     def folded(test: Test) -> Test:
         signature = inspect.signature(test)
@@ -56,28 +65,28 @@ def _row(words: list[str], row: Any) -> Row:
     return Row(name, dict(zip(words, row, strict=True)) if len(words) > 1 else {words[0]: row})
 
 
-def _calling(test: Callable[..., Any], table: list[Row], ids: Any) -> Callable[..., None]:
+def _calling(test: Callable[..., Any], table: Callable[[], list[Row]], ids: Any) -> Callable[..., None]:
     def run(**fixtures: Any) -> None:
         failed = []
-        for number, row in enumerate(table):
+        for number, row in enumerate(rows := table()):
             try:
                 test(**fixtures, **row.values)
             except FAILURES as error:
                 failed.append(_failure(_name(row, number, ids), error))
-        _report(failed, len(table))
+        _report(failed, len(rows))
 
     return run
 
 
-def _awaiting(test: Callable[..., Any], table: list[Row], ids: Any) -> Callable[..., Any]:
+def _awaiting(test: Callable[..., Any], table: Callable[[], list[Row]], ids: Any) -> Callable[..., Any]:
     async def run(**fixtures: Any) -> None:
         failed = []
-        for number, row in enumerate(table):
+        for number, row in enumerate(rows := table()):
             try:
                 await test(**fixtures, **row.values)
             except FAILURES as error:
                 failed.append(_failure(_name(row, number, ids), error))
-        _report(failed, len(table))
+        _report(failed, len(rows))
 
     return run
 

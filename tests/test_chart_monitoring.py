@@ -16,7 +16,7 @@ from hookrunner.settings import load
 from tests.fakes.chart import CHART, ROOT, named, render_chart
 from tests.tables import each
 
-ALERTS = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())
+ALERTS = yaml.load((CHART / "files" / "alerts.yaml").read_text(), yaml.CSafeLoader)
 DASHBOARD = json.loads((CHART / "files" / "dashboard.json").read_text())
 ALL = "monitoring.podMonitor.enabled=true,monitoring.rules.enabled=true,monitoring.dashboard.enabled=true"
 NAME = re.compile(r"\b(?:hookrunner|process|shell_operator|d8_telemetry)_\w+")

@@ -14,7 +14,7 @@ from tests.fakes.chart import CHART, read_refusal
 from tests.tables import each
 
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
-VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
+VALUES = yaml.load((CHART / "values.yaml").read_text(), yaml.CSafeLoader)
 OPTIONAL = {
     "global",
     *(f"webhooks.issuerRef.{key}" for key in ("kind", "name", "group")),

@@ -15,8 +15,8 @@ from hookrunner.settings import CloudNodeSettings, CloudSettings, LeaderElection
 ADDON = Path(__file__).parents[2] / "addons" / "cloud-controller-manager"
 (HELPERS,) = {file.read_text() for file in ADDON.glob("channels/packages/*/*/templates/_helpers.tpl")}
 """One text in all versions."""
-SCHEMA = yaml.safe_load((ADDON / "openapi" / "spec.yaml").read_text())["properties"]
-VALUES = yaml.safe_load((ADDON / "values.yaml").read_text())["cloudControllerManager"]
+SCHEMA = yaml.load((ADDON / "openapi" / "spec.yaml").read_text(), yaml.CSafeLoader)["properties"]
+VALUES = yaml.load((ADDON / "values.yaml").read_text(), yaml.CSafeLoader)["cloudControllerManager"]
 GROUPS = ("node", "lifecycle", "service", "route", "leaderElection")
 OPTIONS: dict[str, Option] = {
     option.flag: option

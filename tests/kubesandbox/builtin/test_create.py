@@ -25,14 +25,14 @@ def called(obj: Object) -> str:
     return f"{obj['kind']}-{obj['metadata']['name']}"
 
 
-@each("obj", objects("minimal.yaml"), ids=called)
+@each("obj", lambda: objects("minimal.yaml"), ids=called)
 def test_the_least_of_a_kind_becomes_what_a_real_server_makes_of_it(oracle: Oracle, obj: Object) -> None:
     answer = comparable(theirs(oracle, obj))
     assert answer[0] == 201
     assert comparable(mine(obj)) == answer
 
 
-@each("obj", objects("rich.yaml"), ids=called)
+@each("obj", lambda: objects("rich.yaml"), ids=called)
 def test_a_rich_object_becomes_what_a_real_server_makes_of_it(oracle: Oracle, obj: Object) -> None:
     answer = comparable(theirs(oracle, obj))
     assert answer[0] == 201

@@ -29,7 +29,7 @@ def cases() -> list[Any]:
     ]
 
 
-@each("obj", cases())
+@each("obj", cases)
 def test_it_is_refused_as_a_real_server_refuses_it(oracle: Oracle, obj: Object) -> None:
     answer = comparable(theirs(oracle, obj))
     assert answer[0] == 422

@@ -56,7 +56,7 @@ def mine(obj: Object, old: Object, subresource: str) -> tuple[int, Object]:
         return refused.code, refused.json()
 
 
-@each(("obj", "case"), cases())
+@each(("obj", "case"), cases)
 def test_an_update_comes_out_as_on_a_real_server(oracle: Oracle, stored: Place, obj: Object, case: Object) -> None:
     where, subresource = stored(obj), case.get("sub", "")
     for _ in range(5):  # a controller may have been faster

@@ -83,7 +83,7 @@ def test_a_file_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 @each(
     "layer, problem",
-    [
+    lambda: [
         (gzip.compress(b"\0" * (129 << 20), 1), "has more than 128 MiB when it is unpacked"),
         (archived(*(entry(f"x/{number}") for number in range(20_001))), "has more than 20,000 files"),
         (archived(*(entry(f"m/{number}") for number in range(1001))), "has more than 1,000 files"),
