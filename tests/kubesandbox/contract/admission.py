@@ -5,7 +5,7 @@ nor a configuration that the real API server has not yet forgotten can be in the
 """
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -42,6 +42,15 @@ class Case:
         bird = config_map(name, labels=canary)
         self._until_asked(f"/canary/{name}", lambda: self.send("POST", "configmaps?dryRun=All", bird))
         return at(plural, name=name)
+
+    def register_rows(self, rows: Iterable[JSON]) -> None:
+        """One validating webhook for each row, whose entry the row changes. It is asked at the row's number."""
+        hooks = (self.hook(self.path(str(at)), name=f"row{at}.example.com", **row) for at, row in enumerate(rows))
+        self.register("Validating", *hooks)
+
+    def asked_rows(self, rows: Sequence[JSON]) -> list[JSON]:
+        """Those of the rows whose webhooks were asked, each once."""
+        return [rows[at] for at in sorted(map(int, self.order()))]
 
     def hook(self, path: str = "", **changed: Any) -> JSON:
         """An entry of a configuration, for the case's ConfigMaps, answered at a path of the case."""

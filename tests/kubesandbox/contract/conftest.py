@@ -81,6 +81,13 @@ def case(api: Api, ns: str, name: str, webhook: Webhook) -> Iterator[Case]:
         yield made
 
 
+@pytest.fixture(params=["Mutating", "Validating"])
+def registered(case: Case, request: pytest.FixtureRequest) -> Case:
+    """A case with a webhook of each kind."""
+    case.register(request.param, case.hook())
+    return case
+
+
 @pytest.fixture(scope="module")
 def defined(api: Api, ns: str, webhook: Webhook) -> Iterator[Convertible]:
     """A kind that the cases share."""

@@ -6,21 +6,14 @@ from tests.kubesandbox.contract.admission import HOOK, Case, Kind
 from tests.kubesandbox.contract.api import until
 from tests.kubesandbox.contract.objects import at
 from tests.kubesandbox.contract.webhook import JSON, Decides, Raw, allowed, denied, patching, reviewed
+from tests.tables import each
 
 KINDS: list[Kind] = ["Mutating", "Validating"]
 each_kind = pytest.mark.parametrize("kind", KINDS)
 DENIED = f'admission webhook "{HOOK}" denied the request'
 
 
-@each_kind
-def test_what_is_allowed_is_written(case: Case, kind: Kind) -> None:
-    case.register(kind, case.hook())
-    assert case.create().status == 201
-    assert len(case.asked()) == 1
-
-
-@each_kind
-@pytest.mark.parametrize(
+@each(
     ("said", "code", "reason", "message"),
     [
         ({}, 400, None, f"{DENIED} without explanation"),
@@ -31,15 +24,17 @@ def test_what_is_allowed_is_written(case: Case, kind: Kind) -> None:
         ({"code": 403, "message": "no", "reason": "Forbidden"}, 403, "Forbidden", f"{DENIED}: no"),
     ],
 )
-def test_what_is_denied_is_refused(
-    case: Case, kind: Kind, said: JSON, code: int, reason: str | None, message: str
-) -> None:
-    case.answers(denied(**said))
-    case.register(kind, case.hook())
-    answer = case.create()
+def test_what_is_denied_is_refused(registered: Case, said: JSON, code: int, reason: str | None, message: str) -> None:
+    registered.answers(denied(**said))
+    answer = registered.create()
     assert (answer.status, answer.body.get("reason"), answer.body["message"]) == (code, reason, message)
     assert answer.body["code"] == code
-    assert case.send("GET", f"configmaps/{case.name}").status == 404
+    assert registered.send("GET", f"configmaps/{registered.name}").status == 404
+
+
+def test_what_is_allowed_is_written(registered: Case) -> None:
+    assert registered.create().status == 201
+    assert len(registered.asked()) == 1
 
 
 def test_details_of_a_refusal_are_handed_on(case: Case) -> None:
@@ -171,7 +166,14 @@ def test_no_webhook_is_asked_again_without_a_change(case: Case) -> None:
     assert case.order() == ["a", "b"]
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def ignoring(case: Case) -> Case:
+    """A case with a mutating webhook that may fail."""
+    case.register("Mutating", case.hook(failurePolicy="Ignore"))
+    return case
+
+
+@each(
     ("patch", "code", "said"),
     [
         ([{"op": "add", "path": "/metadata/labels/a b", "value": "c"}], 422, 'metadata.labels: Invalid value: "a b"'),
@@ -198,12 +200,9 @@ def test_no_webhook_is_asked_again_without_a_change(case: Case) -> None:
         ([{"op": "frob", "path": "/kind"}], 500, "Internal error occurred: Unexpected kind: frob"),
     ],
 )
-def test_a_patch_that_breaks_the_object_is_refused(
-    case: Case, patch: list[dict[str, object]], code: int, said: str
-) -> None:
-    case.answers(patching(*patch))
-    case.register("Mutating", case.hook(failurePolicy="Ignore"))
-    answer = case.create()
+def test_a_patch_that_breaks_the_object_is_refused(ignoring: Case, patch: list[JSON], code: int, said: str) -> None:
+    ignoring.answers(patching(*patch))
+    answer = ignoring.create()
     assert answer.status == code
     assert said in answer.body["message"]
 

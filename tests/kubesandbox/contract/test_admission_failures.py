@@ -9,6 +9,7 @@ import pytest
 
 from tests.kubesandbox.contract.admission import HOOK, Case, Kind
 from tests.kubesandbox.contract.webhook import JSON, Decides, Raw, allowed, patching, reviewed, stranger
+from tests.tables import each
 
 FAILED = f'Internal error occurred: failed calling webhook "{HOOK}": '
 CALL, INVALID = f"{FAILED}failed to call webhook: ", f"{FAILED}received invalid webhook response: "
@@ -55,31 +56,16 @@ ANSWERS: dict[str, tuple[Decides | Raw, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", ANSWERS)
-@each_kind
-def test_an_answer_that_is_none_fails_the_request(case: Case, kind: Kind, what: str) -> None:
+@each("what", ANSWERS)
+def test_an_answer_that_is_none_fails_the_request(registered: Case, what: str) -> None:
     answer, said = ANSWERS[what]
-    case.answers(answer)
-    case.register(kind, case.hook())
-    refused = case.create()
+    registered.answers(answer)
+    refused = registered.create()
     assert (refused.status, refused.body["reason"]) == (500, "InternalError")
     assert refused.body["message"].startswith(said)
     cause = refused.body["message"].removeprefix("Internal error occurred: ")
     assert refused.body["details"] == {"causes": [{"message": cause}]}
-    assert case.send("GET", f"configmaps/{case.name}").status == 404
-
-
-@pytest.mark.slow
-@each_kind
-def test_an_answer_that_is_none_may_be_ignored(case: Case, kind: Kind) -> None:
-    numbers = range(len(ANSWERS))
-    hooks = [case.hook(case.path(str(at)), name=f"a{at}.example.com", failurePolicy="Ignore") for at in numbers]
-    for number, (answer, _) in enumerate(ANSWERS.values()):
-        case.answers(answer, str(number))
-    case.register(kind, *hooks)
-    created = case.create()
-    assert (created.status, created.warnings) == (201, ())
-    assert len(set(case.order())) == len(ANSWERS)
+    assert registered.send("GET", f"configmaps/{registered.name}").status == 404
 
 
 def packed(text: str) -> str:
@@ -109,20 +95,27 @@ PATCHES: dict[str, tuple[JSON, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", PATCHES)
-def test_a_patch_that_is_none_fails_the_request(case: Case, what: str) -> None:
-    response, said = PATCHES[what]
-    case.answers(allowed(**response))
+def test_a_patch_that_is_none_fails_the_request(case: Case) -> None:
     case.register("Mutating", case.hook())
-    refused = case.create()
-    assert (refused.status, refused.body["message"][: len(said)]) == (500, said)
+    for what, (response, said) in PATCHES.items():
+        case.answers(allowed(**response))
+        refused = case.create()
+        assert (refused.status, refused.body["message"][: len(said)]) == (500, said), what
 
 
-@pytest.mark.parametrize("what", PATCHES)
-def test_a_patch_that_is_none_may_be_ignored(case: Case, what: str) -> None:
-    case.answers(allowed(**PATCHES[what][0]))
-    case.register("Mutating", case.hook(failurePolicy="Ignore"))
-    assert case.create().status == 201
+@pytest.mark.slow
+@each_kind
+def test_an_answer_or_a_patch_that_is_none_may_be_ignored(case: Case, kind: Kind) -> None:
+    patches = [allowed(**response) for response, _ in PATCHES.values()] if kind == "Mutating" else []
+    answers = [answer for answer, _ in ANSWERS.values()] + patches
+    for number, answer in enumerate(answers):
+        case.answers(answer, str(number))
+    numbers = range(len(answers))
+    hooks = [case.hook(case.path(str(at)), name=f"a{at}.example.com", failurePolicy="Ignore") for at in numbers]
+    case.register(kind, *hooks)
+    created = case.create()
+    assert (created.status, created.warnings) == (201, ())
+    assert len(set(case.order())) == len(answers)
 
 
 def test_a_validating_webhook_may_not_patch(case: Case) -> None:
@@ -191,12 +184,13 @@ def test_a_webhook_that_cannot_be_reached_fails_the_request_or_not(case: Case, k
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", PLACES)
-def test_a_webhook_that_cannot_be_reached_may_be_ignored(case: Case, what: str) -> None:
-    client, _ = unreachable(case, what)
-    case.answers(Raw(b"", 200, SLOW + 1) if what == "too late" else allowed())
-    hook = case.hook(clientConfig=client, timeoutSeconds=SLOW, failurePolicy="Ignore")
-    case.register("Mutating", hook)
+def test_webhooks_that_cannot_be_reached_may_be_ignored(case: Case) -> None:
+    case.answers(Raw(b"", 200, SLOW + 1))
+    hooks = [
+        case.hook(name=f"a{at}.example.com", clientConfig=unreachable(case, what)[0], timeoutSeconds=SLOW)
+        for at, what in enumerate(PLACES)
+    ]
+    case.register("Mutating", *(hook | {"failurePolicy": "Ignore"} for hook in hooks))
     assert case.create().status == 201
 
 

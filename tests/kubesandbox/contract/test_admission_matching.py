@@ -10,53 +10,58 @@ from tests.fakes.objects import definition
 from tests.kubesandbox.contract.admission import CONFIG_MAPS, Case
 from tests.kubesandbox.contract.objects import at, config_map
 from tests.kubesandbox.contract.webhook import JSON, patching
+from tests.tables import each
 
 MERGE = "application/merge-patch+json"
 
 
-@pytest.mark.parametrize(
-    ("rule", "asked"),
-    [
-        ({"operations": ["CREATE"]}, True),
-        ({"operations": ["UPDATE", "DELETE"]}, False),
-        ({"resources": ["*"]}, True),
-        ({"resources": ["*/*"]}, True),
-        ({"resources": ["configmaps/*"]}, True),
-        ({"resources": ["configmaps/status", "secrets"]}, False),
-        ({"resources": ["*/status"]}, False),
-        ({"apiGroups": ["apps"]}, False),
-        ({"apiGroups": ["*"]}, True),
-        ({"apiVersions": ["v2"]}, False),
-        ({"apiVersions": ["*"]}, True),
-        ({"scope": "Namespaced"}, True),
-        ({"scope": "Cluster"}, False),
-    ],
-)
-def test_a_rule_says_what_is_asked_about(case: Case, rule: JSON, asked: bool) -> None:
-    case.register("Validating", case.hook(rules=[CONFIG_MAPS | rule]))
+ASKED: list[JSON] = [
+    {"operations": ["CREATE"]},
+    {"resources": ["*"]},
+    {"resources": ["*/*"]},
+    {"resources": ["configmaps/*"]},
+    {"apiGroups": ["*"]},
+    {"apiVersions": ["*"]},
+    {"scope": "Namespaced"},
+]
+NOT_ASKED: list[JSON] = [
+    {"operations": ["UPDATE", "DELETE"]},
+    {"resources": ["configmaps/status", "secrets"]},
+    {"resources": ["*/status"]},
+    {"apiGroups": ["apps"]},
+    {"apiVersions": ["v2"]},
+    {"scope": "Cluster"},
+]
+
+
+def with_rules(rules: list[JSON]) -> list[JSON]:
+    return [{"rules": [CONFIG_MAPS | rule]} for rule in rules]
+
+
+def test_a_rule_says_what_is_asked_about(case: Case) -> None:
+    rows = with_rules(ASKED + NOT_ASKED)
+    case.register_rows(rows)
     case.create()
-    assert bool(case.asked()) is asked
+    assert case.asked_rows(rows) == with_rules(ASKED)
 
 
-@pytest.mark.parametrize(
-    ("resources", "asked"),
-    [(["pods"], 0), (["pods/status"], 1), (["*"], 0), (["pods/*"], 1), (["*/status"], 1), (["*/*"], 1)],
-)
-def test_what_is_below_an_object_is_a_resource_of_its_own(case: Case, resources: list[str], asked: int) -> None:
+def test_what_is_below_an_object_is_a_resource_of_its_own(case: Case) -> None:
     spec = {"containers": [{"name": "a", "image": "a"}], "schedulerName": "unknown-scheduler"}
     case.send("POST", "pods", {"metadata": {"name": case.name, "labels": {"case": case.name}}, "spec": spec})
-    case.register("Validating", case.hook(rules=[CONFIG_MAPS | {"resources": resources}]))
+    resources = ["pods/status", "pods/*", "*/status", "*/*", "pods", "*"]
+    rows = with_rules([{"resources": [resource]} for resource in resources])
+    case.register_rows(rows)
     case.send("PATCH", f"pods/{case.name}/status", {"status": {"message": "x"}}, MERGE)
-    assert len(case.asked()) == asked
+    assert case.asked_rows(rows) == rows[:4]
 
 
-@pytest.mark.parametrize(("scope", "asked"), [("Cluster", True), ("Namespaced", False), ("*", True)])
-def test_a_namespace_is_of_the_cluster(case: Case, scope: str, asked: bool) -> None:
-    rule = CONFIG_MAPS | {"resources": ["namespaces"], "scope": scope}
-    case.register("Validating", case.hook(rules=[rule], namespaceSelector={}))
+def test_a_namespace_is_of_the_cluster(case: Case) -> None:
+    rules = with_rules([{"resources": ["namespaces"], "scope": scope} for scope in ("Cluster", "*", "Namespaced")])
+    rows = [rule | {"namespaceSelector": {}} for rule in rules]
+    case.register_rows(rows)
     body = {"metadata": {"name": f"{case.name}-ns", "labels": {"case": case.name}}}
     case.api.request("POST", at("namespaces") + "?dryRun=All", body)
-    assert bool(case.asked()) is asked
+    assert case.asked_rows(rows) == rows[:2]
 
 
 def test_what_is_in_no_namespace_is_not_kept_out_by_a_selector(case: Case) -> None:
@@ -68,21 +73,21 @@ def test_what_is_in_no_namespace_is_not_kept_out_by_a_selector(case: Case) -> No
     assert "namespace" not in asked
 
 
-@pytest.mark.parametrize(
-    ("selector", "asked"),
-    [
-        ({}, True),
-        ({"matchLabels": {"team": "a"}}, True),
-        ({"matchLabels": {"team": "b"}}, False),
-        ({"matchExpressions": [{"key": "team", "operator": "Exists"}]}, True),
-        ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}, False),
-    ],
-)
-def test_namespaces_are_selected_by_their_labels(case: Case, selector: JSON, asked: bool) -> None:
+def test_namespaces_are_selected_by_their_labels(case: Case) -> None:
+    selecting: list[JSON] = [
+        {},
+        {"matchLabels": {"team": "a"}},
+        {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
+    ]
+    others: list[JSON] = [
+        {"matchLabels": {"team": "b"}},
+        {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]},
+    ]
     case.api.patch(at("namespaces", name=case.ns), {"metadata": {"labels": {"team": "a"}}})
-    case.register("Validating", case.hook(namespaceSelector=selector))
+    rows = [{"namespaceSelector": selector} for selector in selecting + others]
+    case.register_rows(rows)
     case.create()
-    assert bool(case.asked()) is asked
+    assert case.asked_rows(rows) == rows[: len(selecting)]
 
 
 @pytest.mark.parametrize(("before", "after", "asked"), [("x", None, 1), (None, "x", 1), ("x", "x", 1), (None, None, 0)])
@@ -117,21 +122,19 @@ def conditions(*expressions: str) -> list[JSON]:
     return [{"name": f"c{number}", "expression": text} for number, text in enumerate(expressions)]
 
 
-@pytest.mark.parametrize(
-    ("expressions", "asked"),
-    [
-        (["object.data.color == 'red'"], True),
-        (["object.data.color == 'green'"], False),
-        (["true", "false"], False),
-        (["request.operation == 'CREATE' && oldObject == null && request.resource.resource == 'configmaps'"], True),
-        (["object.data.size == '3'", "false"], False),
-        (["!request.dryRun && request.namespace == object.metadata.namespace"], True),
-    ],
-)
-def test_conditions_decide_whether_to_ask(case: Case, expressions: list[str], asked: bool) -> None:
-    case.register("Validating", case.hook(matchConditions=conditions(*expressions)))
+TRUE = [
+    ["object.data.color == 'red'"],
+    ["request.operation == 'CREATE' && oldObject == null && request.resource.resource == 'configmaps'"],
+    ["!request.dryRun && request.namespace == object.metadata.namespace"],
+]
+FALSE = [["object.data.color == 'green'"], ["true", "false"], ["object.data.size == '3'", "false"]]
+
+
+def test_conditions_decide_whether_to_ask(case: Case) -> None:
+    rows = [{"matchConditions": conditions(*expressions)} for expressions in TRUE + FALSE]
+    case.register_rows(rows)
     assert case.create(case.map(color="red")).status == 201
-    assert bool(case.asked()) is asked
+    assert case.asked_rows(rows) == rows[: len(TRUE)]
 
 
 def test_a_condition_of_a_deletion_has_the_old_object_only(case: Case) -> None:
@@ -160,7 +163,7 @@ def test_a_condition_without_a_value_may_be_ignored(case: Case) -> None:
     assert case.asked() == []
 
 
-@pytest.mark.parametrize("expression", ["object.", "1", "foo"])
+@each("expression", ["object.", "1", "foo"])
 def test_a_condition_that_cannot_be_read_is_refused(case: Case, expression: str) -> None:
     body = {"metadata": {"name": case.name}, "webhooks": [case.hook(matchConditions=conditions(expression))]}
     answer = case.api.request("POST", at("validatingwebhookconfigurations") + "?dryRun=All", body)
@@ -175,30 +178,29 @@ def test_a_condition_that_cannot_be_read_is_refused(case: Case, expression: str)
 VERSIONS = definition("", "", "v1", "v2", "v3")["spec"]["versions"]
 
 
-@pytest.mark.parametrize(
-    ("policy", "versions", "told"),
-    [
-        ("Equivalent", ["v1"], "v1"),
-        ("Equivalent", ["v3", "v2"], "v2"),
-        ("Equivalent", ["*"], "v2"),
-        ("Exact", ["v1", "v3"], None),
-        ("Exact", ["v2"], "v2"),
-    ],
-)
-def test_a_request_in_another_version_is_sent_in_the_version_of_the_rule(
-    case: Case, policy: str, versions: list[str], told: str | None
-) -> None:
+EQUIVALENT: list[tuple[str, list[str], str]] = [
+    ("Equivalent", ["v1"], "v1"),
+    ("Equivalent", ["v3", "v2"], "v2"),
+    ("Equivalent", ["*"], "v2"),
+    ("Exact", ["v2"], "v2"),
+    ("Exact", ["v1", "v3"], "none"),
+]
+
+
+def test_a_request_in_another_version_is_sent_in_the_version_of_the_rule(case: Case) -> None:
     kind = case.api.kind("toys", versions=VERSIONS)
-    rule = {"apiGroups": [kind.group], "apiVersions": versions, "resources": ["toys"], "operations": ["*"]}
-    case.register("Validating", case.hook(rules=[rule], matchPolicy=policy))
+    rule = {"apiGroups": [kind.group], "resources": ["toys"], "operations": ["*"]}
+    rows = [{"rules": [rule | {"apiVersions": versions}], "matchPolicy": policy} for policy, versions, _ in EQUIVALENT]
+    case.register_rows(rows)
     toy = kind.object(case.name, version="v2", spec={"a": 1})
     toy["metadata"]["labels"] = {"case": case.name}
     case.api.post(kind.path(case.ns, version="v2"), toy)
-    assert [one["kind"]["version"] for one in case.asked()] == ([told] if told else [])
-    for one in case.asked():
+    assert case.asked_rows(rows) == rows[:4]
+    for number, (_, _, told) in enumerate(EQUIVALENT[:4]):
+        (one,) = case.asked(str(number))
         assert one["object"]["apiVersion"] == f"{kind.group}/{told}"
-        assert (one["resource"]["version"], one["requestKind"]["version"]) == (told, "v2")
-        assert one["requestResource"]["version"] == "v2"
+        assert (one["kind"]["version"], one["resource"]["version"]) == (told, told)
+        assert (one["requestKind"]["version"], one["requestResource"]["version"]) == ("v2", "v2")
 
 
 def test_a_patch_in_another_version_counts(case: Case) -> None:
