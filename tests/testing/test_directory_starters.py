@@ -2,13 +2,17 @@
 
 Level: pure."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hookrunner.errors import BadInput
 from hookrunner.testing.starters.directory_starters import addon_starter, module_starter
 from tests.fakes.command_line import Command, command
+from tests.tables import each
 
 __all__ = ["command"]
 
@@ -77,31 +81,38 @@ def test_new_module_comes_last_by_default(
     assert (made.name, made.directory.name) == ("dns", directory)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
+MODULE = partial(module_starter, weight=None)
+
+
+@each(
+    ("starter", "name", "message"),
     [
-        ("HelloWorld", "take 'hello-world'"),
-        ("a_b", "take 'a-b'"),
-        ("global", "can be no module's name, for it is the section"),
-        ("../x", "can be no module's name"),
-        ("", "can be no module's name"),
-        ("a" * 54, "too long"),
+        (MODULE, "HelloWorld", "take 'hello-world'"),
+        (MODULE, "a_b", "take 'a-b'"),
+        (MODULE, "global", "can be no module's name, for it is the section"),
+        (MODULE, "../x", "can be no module's name"),
+        (MODULE, "", "can be no module's name"),
+        (MODULE, "a" * 54, "too long"),
+        (addon_starter, "HelloWorld", "take 'hello-world'"),
+        (addon_starter, "global", "can be no addon's name"),
+        (addon_starter, "../x", "can be no addon's name"),
     ],
 )
-def test_invalid_module_name_is_refused(name: str, message: str, tmp_path: Path) -> None:
+def test_invalid_name_is_refused(starter: Callable[..., Any], name: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
-        module_starter(name, None, tmp_path)
+        starter(name, directory=tmp_path)
     assert message in str(refused.value)
 
 
-def test_failed_module_starter_leaves_nothing_behind(tmp_path: Path) -> None:
-    (tmp_path / "010-dns").mkdir()
+@pytest.mark.parametrize(("starter", "name"), [(MODULE, "010-dns"), (addon_starter, "dns")])
+def test_failed_starter_leaves_nothing_behind(starter: Callable[..., Any], name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
     with pytest.raises(BadInput, match="is there already"):
-        module_starter("010-dns", None, tmp_path).write()
+        starter(name, directory=tmp_path).write()
     (tmp_path / "file").touch()
     with pytest.raises(BadInput, match="cannot write"):
-        module_starter("dns", None, tmp_path / "file" / "modules").write()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["010-dns", "file"]
+        starter(name, directory=tmp_path / "file" / "below").write()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name, "file"]
 
 
 @pytest.mark.parametrize("there", ["010-dns", "dns"])
@@ -121,23 +132,3 @@ def test_cases_of_a_new_addon_pass(tmp_path: Path, command: Command) -> None:
     assert (tested.code, tested.err) == (0, ""), tested.out
     assert "2 passed" in tested.out
     assert command("addon", "lint", "--strict", str(tmp_path / "addons")).code == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("HelloWorld", "take 'hello-world'"), ("global", "can be no addon's name"), ("../x", "can be no addon's name")],
-)
-def test_invalid_addon_name_is_refused(name: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInput) as refused:
-        addon_starter(name, tmp_path)
-    assert message in str(refused.value)
-
-
-def test_failed_addon_starter_leaves_nothing_behind(tmp_path: Path) -> None:
-    (tmp_path / "dns").mkdir()
-    with pytest.raises(BadInput, match="is there already"):
-        addon_starter("dns", tmp_path).write()
-    (tmp_path / "file").touch()
-    with pytest.raises(BadInput, match="cannot write"):
-        addon_starter("dns", tmp_path / "file" / "addons").write()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["dns", "file"]

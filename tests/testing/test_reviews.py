@@ -107,14 +107,6 @@ async def test_review_outside_the_rules_names_the_condition(
     assert message in str(found.value)
 
 
-@pytest.mark.parametrize("resources", [["*"], ["*/*"], ["pods/*"], ["nodes", "pods"]])
-async def test_rules_may_have_wildcards(resources: list[str], tools: Bench, write_hook: Author) -> None:
-    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": resources, "scope": "*"}
-    assert await contexts(
-        tools, write_hook, {"kubernetesValidating": [binding(rules=[rule])]}, Review("UPDATE", POD, POD)
-    )
-
-
 async def test_binding_with_fitting_rules_is_chosen(tools: Bench, write_hook: Author) -> None:
     other = binding(name="b.example.com", rules=[RULE | {"resources": ["nodes"]}])
     config = {"kubernetesValidating": [binding()], "kubernetesMutating": [other]}
@@ -137,10 +129,9 @@ async def test_contradictory_review_is_refused(review: Review, message: str, too
         await contexts(tools, write_hook, {"kubernetesValidating": [binding()]}, review)
 
 
-@pytest.mark.parametrize("resources", [["pods/exec"], ["pods/*"], ["*/exec"], ["*/*"]])
-async def test_connecting_to_an_object_is_reviewed(resources: list[str], tools: Bench, write_hook: Author) -> None:
+async def test_connecting_to_an_object_is_reviewed(tools: Bench, write_hook: Author) -> None:
     options = {"apiVersion": "v1", "kind": "PodExecOptions", "metadata": POD["metadata"], "command": ["sh"]}
-    rule = RULE | {"operations": ["CONNECT"], "resources": resources}
+    rule = RULE | {"operations": ["CONNECT"], "resources": ["*/exec"]}
     config = {"kubernetesValidating": [binding(rules=[rule])]}
     (context,) = await contexts(tools, write_hook, config, Review("CONNECT", options))
     request = context["review"]["request"]
@@ -165,12 +156,9 @@ async def test_eviction_is_a_create_of_a_pod_subresource(tools: Bench, write_hoo
     assert (request["kind"]["group"], request["resource"]["group"], request["object"]) == ("policy", "", eviction)
 
 
-@pytest.mark.parametrize("resources", [["pods"], ["*"], ["pods/log"], ["nodes/exec"]])
-async def test_rules_without_the_subresource_do_not_cover_it(
-    resources: list[str], tools: Bench, write_hook: Author
-) -> None:
+async def test_rules_without_the_subresource_do_not_cover_it(tools: Bench, write_hook: Author) -> None:
     options = {"apiVersion": "v1", "kind": "PodExecOptions", "metadata": POD["metadata"]}
-    rule = RULE | {"operations": ["CONNECT"], "resources": resources}
+    rule = RULE | {"operations": ["CONNECT"], "resources": ["pods", "pods/log", "nodes/exec"]}
     config = {"kubernetesValidating": [binding(rules=[rule])]}
     with pytest.raises(NotRun, match="resources: 'pods/exec' is none of"):
         await contexts(tools, write_hook, config, Review("CONNECT", options))
