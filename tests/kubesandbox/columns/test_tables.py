@@ -94,29 +94,6 @@ def test_every_printed_kind_has_an_example() -> None:
     assert PRINTERS.keys() - examples == set()
 
 
-def test_a_table_has_the_columns_without_what_is_only_ours() -> None:
-    made = table(kind_of({"apiVersion": "v1", "kind": "ConfigMap"}), [], NOW)
-    assert [one["name"] for one in made["columnDefinitions"]] == ["Name", "Data", "Age"]
-    custom = Kind(
-        "example.com", "v1", "Thing", "things", True, columns=({"name": "A", "jsonPath": ".a"},), definition={}
-    )
-    assert table(custom, [], NOW)["columnDefinitions"] == [{"name": "A"}]
-
-
-@each(
-    ("include", "beside"),
-    [
-        ("Metadata", {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "a"}}),
-        ("Object", {"metadata": {"name": "a"}, "data": {"b": "c"}}),
-        ("None", None),
-    ],
-)
-def test_rows_carry_what_was_asked_for(include: str, beside: object) -> None:
-    obj = {"metadata": {"name": "a"}, "data": {"b": "c"}}
-    made = table(kind_of({"apiVersion": "v1", "kind": "ConfigMap"}), [obj], NOW, include)
-    assert made["rows"] == [{"cells": ["a", 1, "<unknown>"], "object": beside}]
-
-
 @each(("phase", "hidden"), [("Succeeded", True), ("Failed", True), ("Running", False)])
 def test_rows_of_pods_that_ended_are_marked(phase: str, hidden: bool) -> None:
     made = table(kind_of({"apiVersion": "v1", "kind": "Pod"}), [{"status": {"phase": phase}}], NOW)
