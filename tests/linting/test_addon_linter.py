@@ -15,6 +15,7 @@ from hookrunner.process.child import Patience
 from hookrunner.process.children import Children
 from hookrunner.settings import own_environment
 from kubetypes import cel
+from tests.tables import each
 
 PAGE = (Path(__file__).parents[2] / "docs" / "packaging-addons.md").read_text()
 
@@ -142,13 +143,14 @@ async def test_author_hears_nothing_of_rules_that_every_addon_has(
     assert await lint(addons, tmp_path) == []
 
 
-@pytest.mark.parametrize(("path", "text", "code", "place", "words"), BAD)
+@each(("path", "text", "code", "place", "words"), BAD, ids=[f"{one[2]} {one[0]}" for one in BAD])
 async def test_mistake_is_found_in_its_place(
     path: str, text: str, code: str, place: str, words: str, addons: AddonLinter, tmp_path: Path
 ) -> None:
-    findings = await lint(addons, tmp_path, **{path: text})
+    top = tmp_path / str(len([*tmp_path.iterdir()]))
+    findings = await lint(addons, top, **{path: text})
     found = [finding for finding in findings if finding.code == code]
-    assert [f"{Path(one.path).relative_to(tmp_path / 'addons/web')}:{one.line}" for one in found] == [place], findings
+    assert [f"{Path(one.path).relative_to(top / 'addons/web')}:{one.line}" for one in found] == [place], findings
     assert words in found[0].text
 
 

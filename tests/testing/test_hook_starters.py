@@ -5,6 +5,7 @@ Level: pure."""
 import os
 import re
 import subprocess
+from itertools import chain, product
 from pathlib import Path
 
 import pytest
@@ -22,32 +23,37 @@ __all__ = ["command"]
 STARTERS = {**{kind: kind for kind in KINDS}, "resident": "events"}
 
 
+@pytest.fixture
+def written(tmp_path: Path) -> dict[str, list[Path]]:
+    """A starter of every kind in every language: the hooks by language."""
+    hooks: dict[str, list[Path]] = {language: [] for language in LANGUAGES}
+    for language, kind in product(LANGUAGES, STARTERS):
+        files = starter(f"10-{language}/{kind}", language, STARTERS[kind], tmp_path / "hooks", kind == "resident")
+        files.write()
+        assert files.hook == tmp_path / "hooks" / f"10-{language}" / f"{kind}.{LANGUAGES[language]}"
+        hooks[language].append(files.hook)
+    return hooks
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [*KINDS, "resident"])
-@pytest.mark.parametrize("language", LANGUAGES)
-async def test_starter_passes_its_own_tests(language: str, kind: str, tools: Bench, tmp_path: Path) -> None:
-    files = starter("10-teams/label", language, STARTERS[kind], tmp_path / "hooks", kind == "resident")
-    files.write()
-    assert files.hook == tmp_path / "hooks" / "10-teams" / f"label.{LANGUAGES[language]}"
-    written = hook_cases.load(hook_cases.find([tmp_path / "hooks"]))
-    cases = [(file, case) for file in written for case in file.cases]
+async def test_starters_pass_their_own_tests(written: dict[str, list[Path]], tools: Bench, tmp_path: Path) -> None:
+    files = hook_cases.load(hook_cases.find([tmp_path / "hooks"]))
+    assert {file.subject for file in files if len(file.cases) > 2} == {*chain(*written.values())}
+    cases = [(file, case) for file in files for case in file.cases]
     outcomes = [outcome async for outcome in run_cases(HookCases(tools), cases, 2)]
-    assert len(outcomes) > 2
     assert [outcome.lines for outcome in outcomes if not outcome.passed] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [*KINDS, "resident"])
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_starter_passes_the_linter_and_syntax_checks(
-    language: str, kind: str, tmp_path: Path, command: Command
+def test_starters_pass_the_linter_and_syntax_checks(
+    written: dict[str, list[Path]], tmp_path: Path, command: Command
 ) -> None:
-    files = starter("label", language, STARTERS[kind], tmp_path, kind == "resident")
-    files.write()
-    linted = command("hook", "lint", str(tmp_path))
-    assert (linted.code, linted.err.strip()) == (0, "1 hook: no problems found")
-    checker = ["ruff", "check", "--isolated"] if language == "python" else ["shellcheck"]
-    subprocess.run([*checker, files.hook], check=True)
+    linted = command("hook", "lint", str(tmp_path / "hooks"))
+    number = len(LANGUAGES) * len(STARTERS)
+    assert (linted.code, linted.err.strip()) == (0, f"{number} hooks: no problems found")
+    for language, hooks in written.items():
+        checker = ["ruff", "check", "--isolated"] if language == "python" else ["shellcheck"]
+        subprocess.run([*checker, *hooks], check=True)
 
 
 def test_names_with_shell_characters_are_quoted(tmp_path: Path) -> None:
