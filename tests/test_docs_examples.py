@@ -303,7 +303,7 @@ def test_every_flag_that_a_page_names_exists() -> None:
         "enable-cloud-provider",
     }  # of kubelets
     others |= {"node-ip", "allocate-node-cidrs", "cluster-cidr", "cloud-provider-name"}  # of Kubernetes' programs
-    others |= {"ip-masq", "tlog-upload"}  # of flannel, cosign
+    others |= {"ip-masq", "tlog-upload", "bundle", "signing-config"}  # of flannel, cosign
     others |= {"verb", "code", "times", "chance", "retry-after"}  # of providers/simcloud
     others |= {"seconds", "stubborn", "count", "zone"}  # of providers/simcloud
     others |= {"arg", "argjson", "cluster"}  # of jq, pytest

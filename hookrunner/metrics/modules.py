@@ -33,7 +33,7 @@ class ModuleMetrics(Rows):
     helm_operation_seconds = histogram(
         "{}helm_operation_seconds",
         (*_STEP, "operation"),
-        "Time of one step of that: template or upgrade.",
+        "Time of one step of a run: check-upgrade, template or upgrade.",
         _BUCKETS,
     )
     modules_helm_release_redeployed = counter(
