@@ -52,7 +52,7 @@ from hookrunner.packages.package import Package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.shared_reads import SharedReads
 from hookrunner.packages.signatures.signed_source import SignedSource
-from hookrunner.packages.signatures.signing_keys import TrustedKeys
+from hookrunner.packages.signatures.signing_keys import KeyFiles, TrustedKeys
 from hookrunner.packages.source_locations import (
     ClusterLocation,
     DirectoryLocation,
@@ -84,7 +84,7 @@ class SourceOpener:
     locations: Mapping[str, SourceLocation | str]
     registries: RegistryClient
     checkouts: GitCheckouts
-    keys: TrustedKeys | None = None
+    keys: KeyFiles | None = None
     _directories: dict[Path, DirectorySource] = field(default_factory=dict)
     _layouts: dict[Path, OciSource] = field(default_factory=dict)
     _memories: dict[str, OciMemory] = field(default_factory=dict)
@@ -96,7 +96,8 @@ class SourceOpener:
         location = self.locations[addon]
         if isinstance(location, str):
             raise PackageError("Malformed", location)
-        return require_signed(self._open(location, kubernetes), location, self.keys)
+        keys = self.keys.read_again() if self.keys else None
+        return require_signed(self._open(location, kubernetes), location, keys)
 
     def _open(self, location: SourceLocation, kubernetes: str) -> PackageSource:
         match location:

@@ -15,7 +15,7 @@ from hookrunner.packages.host_credentials import open_credentials
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.package_fetcher import SourceOpener
-from hookrunner.packages.signatures.signing_keys import read_keys
+from hookrunner.packages.signatures.signing_keys import KeyFiles
 from hookrunner.packages.source_locations import SourceLocation
 from hookrunner.packages.web_proxies import WebProxies
 from hookrunner.settings import Settings
@@ -28,7 +28,7 @@ async def open_sources(
     """Opens sources at these locations, by addon. Closes the connections when it is left. Raises BadSetting, and
     StartRefused for a key that cannot be used."""
     addons = settings.addons
-    keys = await asyncio.to_thread(read_keys, addons.keys) if addons.keys else None
+    keys = await asyncio.to_thread(KeyFiles, addons.keys) if addons.keys else None
     credentials = open_credentials(addons.credentials, client)
     with claimed_directory(settings.hooks.tmp_dir, "checkouts") as directory:
         async with HttpsReader(proxies=WebProxies(settings.hooks.environ)) as reader:

@@ -19,7 +19,7 @@ from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.package import Package, parse_package
 from hookrunner.packages.package_cache import PackageCache
 from hookrunner.packages.package_fetcher import PackageFetcher, PackageRequest, SourceOpener
-from hookrunner.packages.signatures.signing_keys import read_keys
+from hookrunner.packages.signatures.signing_keys import KeyFiles
 from hookrunner.packages.source_locations import ClusterLocation, SourceLocation, locations_of, parse_location
 from hookrunner.settings import AddonsSettings
 from tests.packages.places import CHART, FILES, DirectoryPlace, refusal_of, with_checksums
@@ -209,6 +209,6 @@ async def test_signature_is_required_of_what_is_in_no_directory_of_an_addon(tmp_
         logins = CredentialsFile()
         checkouts = GitCheckouts(tmp_path, reader, logins, 1.0)
         registries = RegistryClient(reader, logins)
-        opener = SourceOpener(reader, None, 1.0, locations, registries, checkouts, read_keys((public,)))
+        opener = SourceOpener(reader, None, 1.0, locations, registries, checkouts, KeyFiles((public,)))
         opened = [type(opener.open(name, "v1.34.0")).__name__ for name in ("dns", *sources)]
     assert opened == ["DirectorySource", "DirectorySource", "SignedSource", "SignedSource"]

@@ -1,6 +1,7 @@
 """Keys that sign packages and channels: public ones of `--addon-keys`, the private one of `addon seal --key`.
 
     keys = read_keys((Path("release.pub"),))                      # StartRefused for a file that is no such key
+    keys = KeyFiles((Path("release.pub"),)).read_again()          # those of now: a mounted Secret changes its files
     keys.require_signature("channel 'stable'", text, signature)   # PackageError: Unverified
     signature = read_signing_key(Path("release.key")).sign(text)
 
@@ -11,7 +12,7 @@ A key is Ed25519 or ECDSA on P-256, in PEM. A signature is base64, in lines or n
     cosign sign-blob --key cosign.key stable                             (ECDSA)
 
 Other kinds of keys are refused by name, whatever their size: a second choice would have to be kept safe as well. Keys
-alone are trusted, without dates and names, so a certificate is no key. They are read once, at the start.
+alone are trusted, without dates and names, so a certificate is no key.
 Source: docs/packaging-addons.md, RFC 8032, FIPS 186-5
 """
 
@@ -31,12 +32,13 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-from hookrunner import safe_files
+from hookrunner import log, safe_files
 from hookrunner.errors import BadInput, PackageError, StartRefused
 from hookrunner.packages.names import LONGEST_SIGNATURE
 from hookrunner.packages.package_files import Statement
 from kubetypes.light_dataclasses import dataclass
 
+_log = log.get(__name__)
 _KINDS = "Ed25519 and ECDSA P-256 are used"
 _CURVE = "secp256r1"
 _DETERMINISTIC = ECDSA(SHA256(), deterministic_signing=True)
@@ -113,6 +115,29 @@ def decode_signature(signature: bytes) -> bytes:
 def read_keys(paths: Sequence[Path]) -> TrustedKeys:
     """The keys in these files. Raises StartRefused for the first that is not one public key of an allowed kind."""
     return TrustedKeys(tuple(map(_read_key, paths)))
+
+
+class KeyFiles:
+    """Files with the public keys of a process that stays. Raises StartRefused as `read_keys`."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._keys = {path: _read_key(path) for path in paths}
+        self._problems = dict[Path, str]()
+
+    def read_again(self) -> TrustedKeys:
+        """The keys that the files have now. A file without a usable key keeps its last good one, and is logged: without
+        it, a file that is half written would refuse what is signed well."""
+        for path, known in self._keys.items():
+            try:
+                self._keys[path], problem = _read_key(path), ""
+            except StartRefused as error:
+                problem = str(error)
+            if problem and problem != self._problems.get(path):
+                _log.error("key cannot be read again, the last good one stays", reason=problem)
+            if self._keys[path] != known:
+                _log.info("key was replaced", path=path)
+            self._problems[path] = problem
+        return TrustedKeys(tuple(self._keys.values()))
 
 
 def _read_key(path: Path) -> PublicKey:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookrunner.errors import BadInput, PackageError, StartRefused
-from hookrunner.packages.signatures.signing_keys import read_keys, read_signing_key
+from hookrunner.packages.signatures.signing_keys import KeyFiles, read_keys, read_signing_key
 from tests.packages.signatures.openssl import ED25519, P_256, make_key, openssl, sign, verifies
 from tests.tables import each
 
@@ -36,6 +36,16 @@ def test_openssl_accepts_what_we_sign(tmp_path: Path, kind: tuple[str, ...]) -> 
     assert verifies(public, tmp_path / "stable", signature)
     assert not verifies(make_key(tmp_path / "other.key", kind), tmp_path / "stable", signature)
     assert (key.sign(TEXT), key.has_signed(TEXT, signature), key.has_signed(b"", signature)) == (signature, True, False)
+
+
+def test_keys_are_read_again_and_a_broken_file_keeps_its_last_good_key(tmp_path: Path) -> None:
+    public, other = make_key(tmp_path / "release.key"), make_key(tmp_path / "other.key")
+    old, new, files = read_keys((public,)).keys[0].key, read_keys((other,)).keys[0].key, KeyFiles((public,))
+    read: list[object] = []
+    for text in (public.read_bytes(), b"", other.read_bytes(), None):
+        public.write_bytes(text) if text is not None else public.unlink()
+        read += [key.key for key in files.read_again().keys]
+    assert read == [old, old, new, new]
 
 
 @each(
