@@ -7,11 +7,13 @@ import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from hookrunner.packages.directory_source import DirectorySource
+from hookrunner.packages.git.git_source import GitSource
 from hookrunner.packages.package import parse_package
 from hookrunner.packages.publishing.directory_target import DirectoryTarget
 from hookrunner.packages.publishing.source_mirror import MirrorRequest, mirror
@@ -133,6 +135,30 @@ async def test_a_mirror_has_the_bytes_of_one_commit(place: GitPlace, tmp_path: P
     )
     assert await DirectorySource(target).read_files("coredns", "1.0.0") == files
     assert [name for name, _ in place.requests].count("fetch") == 1
+
+
+class Pushed(GitSource):
+    """One to whose repository new channels are pushed before each of the first two is read."""
+
+    texts = (b"manifests: []\n", CHANNEL)
+
+    def __init__(self, place: GitPlace) -> None:
+        super().__init__(place.location(f"git::{place.url}").at(""), place.checkouts)
+        self._pushes = iter(self.texts)
+        self._place = place
+
+    async def read_channel(self, name: str) -> str:
+        for text in islice(self._pushes, 1):
+            self._place.put_channel("edge", text)
+            self._place.put_channel("stable", text)
+        return await super().read_channel(name)
+
+
+async def test_a_mirror_has_channels_of_one_commit(files: GitPlace, tmp_path: Path) -> None:
+    files.put_package("coredns", "1.0.0", FILES)
+    request, target = MirrorRequest("coredns", ("1.0.0",), ("edge", "stable")), tmp_path / "mirror"
+    assert len([one async for one in mirror(Pushed(files), [request], DirectoryTarget.opened(target))]) == 3
+    assert [(target / name).read_bytes() for name in request.channels] == [CHANNEL, CHANNEL]
 
 
 async def test_history_is_not_fetched(place: GitPlace, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ async def mirror(
     """Copy, and yield what was done; the target is opened when the channels are read. Raises PackageError for what the
     source does not have or is not verified and for a registry that cannot be written, BadInput for a directory that
     cannot be written, and for another package under the same version."""
-    channels = {name: await _read_channel(source, name) for request in requests for name in request.channels}
+    channels = await _read_channels(source, [name for request in requests for name in request.channels])
     packages = list(dict.fromkeys(package for request in requests for package in _packages(request, channels)))
     total, components = len(packages) + len(channels), {request.component for request in requests}
     with target as opened:
@@ -93,6 +93,18 @@ async def mirror(
             was_written = await opened.put_channel(name, text.encode(), signature)
             missing = await _missing(opened, parse_channel(name, text), components)
             yield Mirrored(f"channel {name}", number, total, was_written, missing=missing)
+
+
+async def _read_channels(source: PackageSource, names: Sequence[str]) -> dict[str, str]:
+    """The channels' texts, of one commit if they are in git: after a push in between all are read again. Raises
+    PackageError."""
+    while True:
+        channels, commits = dict[str, str](), set[str]()
+        for name in names:
+            channels[name] = await _read_channel(source, name)
+            commits.add(source.commit)
+        if len(commits) <= 1:
+            return channels
 
 
 async def _read_channel(source: PackageSource, name: str) -> str:
