@@ -30,6 +30,15 @@ async def started(make_site: MakeSite, **keys: Any) -> Living:
     return world
 
 
+async def replacing(make_site: MakeSite, report: ObjectReport | None = None) -> Living:
+    """The younger one is installed in its place, and its object is so."""
+    world = await started(make_site)
+    world.objects.become(NEW, report)
+    put(world, "new", "old/x")
+    assert await world.runs() == ([NEW] if report else [NEW, NEW]), "once more when the other one is removed"
+    return world
+
+
 def put(world: Living, of: str, replaces: str = "", **more: Any) -> None:
     """An instance with this annotation, and the status that it has."""
     more |= {"annotations": {REPLACES: replaces} if replaces else {}, "status": status(world, of)}
@@ -61,10 +70,7 @@ async def removed(world: Living) -> list[str]:
 
 
 async def test_successor_is_installed_beside_and_the_other_is_removed_when_it_is_current(make_site: MakeSite) -> None:
-    world = await started(make_site)
-    world.objects.become(NEW, BUSY)
-    put(world, "new", "old/x")
-    assert await world.runs() == [NEW]
+    world = await replacing(make_site, BUSY)
     put(world, "old", spec={"edited": True})
     assert await world.runs() == [OLD]
     assert reasons(world) == {"old": "Current", "new": "ObjectsNotReady"}
@@ -81,19 +87,14 @@ async def test_successor_is_installed_beside_and_the_other_is_removed_when_it_is
 
 
 async def test_what_has_run_once_is_removed_too(make_site: MakeSite) -> None:
-    world = await started(make_site)
-    world.objects.become(NEW, BUSY)
-    put(world, "new", "old/x")
-    assert await world.runs() == [NEW]
+    world = await replacing(make_site, BUSY)
     world.planner(OLD).installed = None  # its only run has read the records before it wrote one
     world.objects.become(NEW, None)
     assert await removed(world) == [OLD]
 
 
 async def test_and_back_by_the_same_rule(make_site: MakeSite) -> None:
-    world = await started(make_site)
-    put(world, "new", "old/x")
-    await world.runs()
+    world = await replacing(make_site)
     assert world.site.releases.installed == {NEW}
     put(world, "old", "new/x")
     assert await removed(world) == []
@@ -106,10 +107,7 @@ async def test_and_back_by_the_same_rule(make_site: MakeSite) -> None:
 
 @pytest.mark.parametrize("way", ["annotation", "deletion"])
 async def test_way_back_until_it_is_current(make_site: MakeSite, way: str) -> None:
-    world = await started(make_site)
-    world.objects.become(NEW, BUSY)
-    put(world, "new", "old/x")
-    await world.runs()
+    world = await replacing(make_site, BUSY)
     if way == "annotation":
         put(world, "new")
     else:
@@ -126,18 +124,14 @@ async def test_way_back_until_it_is_current(make_site: MakeSite, way: str) -> No
 
 
 async def test_deleted_successor_lets_the_replaced_one_return(make_site: MakeSite) -> None:
-    world = await started(make_site)
-    put(world, "new", "old/x")
-    await world.runs()
+    world = await replacing(make_site)
     put(world, "new", "old/x", deletionTimestamp="2026-01-02T00:00:00Z")
     assert await removed(world) == [NEW]
     assert world.site.releases.installed == {OLD}
 
 
 async def test_deleted_replaced_one_is_no_more_than_an_object(make_site: MakeSite) -> None:
-    world = await started(make_site)
-    put(world, "new", "old/x")
-    await world.runs()
+    world = await replacing(make_site)
     put(world, "old", deletionTimestamp="2026-01-02T00:00:00Z")
     await world.site.rests()
     assert [key.kind for key in world.cluster.objects] == ["NEW"]
@@ -169,9 +163,7 @@ async def test_removal_that_fails_is_repeated_and_the_successor_stays(make_site:
 
 
 async def test_replaced_one_stays_out_while_the_addon_of_its_successor_is_away(make_site: MakeSite) -> None:
-    world = await started(make_site)
-    put(world, "new", "old/x")
-    await world.runs()
+    world = await replacing(make_site)
     away = world.caches["new"]
     world.registry.withdraw("new")
     put(world, "old", spec={"edited": True})

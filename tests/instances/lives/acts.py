@@ -2,32 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from kubetypes.json_values import JSON
 from tests.instances.lives.places import NEW, OLD, Places
 from tests.instances.lives.site import LiveSite
-
-
-async def create(places: Places, names: Sequence[str]) -> None:
-    await places.create(names, rollbackOnFailure=True)
-
-
-async def create_confined(places: Places, names: Sequence[str]) -> None:
-    await places.create(names, rollbackOnFailure=True, serviceAccountName="deployer")
-
-
-async def upgrade(places: Places, names: Sequence[str]) -> None:
-    await places.change(names, {"version": "2.0.0"})
-
-
-async def spoil(places: Places, names: Sequence[str]) -> None:
-    """A version that never becomes healthy."""
-    await places.change(names, {"version": "3.0.0", "timeout": "1s"})
-
-
-async def delete(places: Places, names: Sequence[str]) -> None:
-    await places.delete(names)
 
 
 async def leave(places: Places, names: Sequence[str]) -> None:
@@ -46,11 +26,13 @@ class Act:
     told: str = ""
 
 
-CREATE = Act(create, ("Current", "1.0.0"), OLD)
-CREATE_CONFINED = Act(create_confined, ("Current", "1.0.0"), OLD)
-UPGRADE = Act(upgrade, ("Current", "2.0.0"), NEW)
-SPOIL = Act(spoil, ("RolledBack", "2.0.0"), NEW)
-DELETE = Act(delete, None)
+_create = partial(Places.create, rollbackOnFailure=True)
+CREATE = Act(_create, ("Current", "1.0.0"), OLD)
+CREATE_CONFINED = Act(partial(_create, serviceAccountName="deployer"), ("Current", "1.0.0"), OLD)
+UPGRADE = Act(partial(Places.change, spec={"version": "2.0.0"}), ("Current", "2.0.0"), NEW)
+SPOIL = Act(partial(Places.change, spec={"version": "3.0.0", "timeout": "1s"}), ("RolledBack", "2.0.0"), NEW)
+"""A version that never becomes healthy."""
+DELETE = Act(Places.delete, None)
 LEAVE = Act(leave, None, OLD, "Kept")
 
 
