@@ -2,18 +2,19 @@
 
 Level: pure."""
 
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
 
 import pytest
+from aiohttp.web import BaseRequest, Response
 
 from hookrunner.errors import RenderFailed
 from hookrunner.manifests.kustomization_files import check_kustomizations, generated_from
 from hookrunner.manifests.kustomize import build_kustomization, run_kustomize
 from hookrunner.manifests.program_runner import ProgramRunner
 from tests.controlplane.tools import find_tool
+from tests.packages.web_place import serve
 from tests.tables import each
 
 FILES = {"base/kustomization.yaml": b"resources: [s.yaml]\n", "base/s.yaml": b"", "d.yaml": b"", "Corefile": b""}
@@ -105,33 +106,23 @@ def test_a_plugin_that_is_named_a_thousand_times_is_read_once() -> None:
     check(f"transformers:\n{names}", p_yaml=document)
 
 
-class Web:
+class Web(NamedTuple):
     """A web server that remembers for which paths it was asked."""
 
-    def __init__(self) -> None:
-        self.asked = asked = list[str]()
-
-        class Answer(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                asked.append(self.path)
-                self.send_error(404)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+    url: str
+    asked: list[str]
 
 
 @pytest.fixture
-def web() -> Iterator[Web]:
-    web = Web()
-    thread = threading.Thread(target=web.server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield web
-    web.server.shutdown()
-    thread.join()
-    web.server.server_close()
+async def web() -> AsyncIterator[Web]:
+    asked = list[str]()
+
+    async def answer(request: BaseRequest) -> Response:
+        asked.append(request.path)
+        return Response(status=404)
+
+    async with serve(answer) as url:
+        yield Web(url, asked)
 
 
 def plugin(kind: str, fields: str) -> str:
