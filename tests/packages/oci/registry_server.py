@@ -22,6 +22,7 @@ from hookrunner.packages.oci.oci_source import OciSource
 from hookrunner.packages.oci.registry_client import RegistryClient
 from hookrunner.packages.oci_locations import RegistryLocation
 from tests.packages.oci.artifacts import Artifact, sha256
+from tests.packages.web_place import serve
 
 USER = Login("me", "pass:word")
 REPOSITORY = "team/addons"
@@ -192,11 +193,5 @@ async def registry_server() -> AsyncIterator[RegistryServer]:
     """One on a free port of loopback, without TLS."""
     async with HttpsReader() as reader:
         registry = RegistryServer(reader)
-        runner = web.ServerRunner(web.Server(registry.handle, handler_cancellation=True), shutdown_timeout=0)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            registry.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        async with serve(registry.handle) as registry.url:
             yield registry
-        finally:
-            await runner.cleanup()
