@@ -78,9 +78,8 @@ async def test_coredns_comes_is_changed_fails_survives_and_goes(there: ClusterWo
     assert (await there.marked(UNIT), await there.world.releases(), await there.helm("list")) == ([], [], [])
 
     async def is_told() -> bool:
-        return "Deleting" in await there.kubectl(
-            "get", "events", "-n", "kube-system", "-o", "jsonpath={.items[*].reason}"
-        )
+        events = (await there.read("/api/v1/namespaces/kube-system/events"))["items"]
+        return "Deleting" in [event["reason"] for event in events]
 
     await there.until(is_told, True, "the Event")
 

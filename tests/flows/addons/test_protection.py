@@ -173,7 +173,7 @@ async def own_writes_go_through(there: ClusterWorld) -> None:
     assert await refusal(there, ("robot",), edit, f"{CORE}/services/kube-dns") == ""
 
     async def label() -> str:
-        return str((await there.shown("service/kube-dns"))["metadata"]["labels"]["k8s-app"])
+        return str((await there.read(f"{CORE}/services/kube-dns"))["metadata"]["labels"]["k8s-app"])
 
     await there.until(label, "kube-dns", "the repaired Service")
 
