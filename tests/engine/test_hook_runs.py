@@ -67,6 +67,8 @@ async def test_the_last_attempt_drops_the_task_and_says_so(bench: Bench, jq: Jq,
     ready, message = bench.status.conditions()["tasks"]
     assert (ready, "1 dropped" in message, "a.sh" in message) == (True, True, True)
     assert [(need.kind, need.message) for need in bench.status.needs()] == [("tasks", message)]
+    line = 'tasks_dropped_total{binding="onStartup",hook="a.sh",queue="main"} 1'
+    assert line in bench.metrics.exposition().decode().splitlines()
 
 
 @pytest.mark.slow

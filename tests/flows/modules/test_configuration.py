@@ -46,15 +46,6 @@ async def test_modules_follow_the_creation_edits_and_deletion_of_the_configmap(p
     await prepared.until(prepared.releases, [], "the release's records")
 
 
-async def test_a_module_turned_on_again_gets_its_configured_values_again(prepared: World) -> None:
-    await prepared.configure(aEnabled="true", a="size: 5")
-    await prepared.start()
-    await prepared.configure(aEnabled="false")
-    await prepared.becomes("a")
-    await prepared.configure(aEnabled="true")
-    await prepared.becomes("a", size="5")
-
-
 async def test_a_bad_edit_is_rejected_for_its_section_alone_and_heals(prepared: World) -> None:
     prepared.module(
         "020-b", {"values.yaml": "b: {}\n", "templates/cm.yaml": configmap("b", "size: {{ .Values.b.size | quote }}")}
@@ -69,15 +60,6 @@ async def test_a_bad_edit_is_rejected_for_its_section_alone_and_heals(prepared: 
     assert "size" in prepared.operator.get("/readyz?output=json")[1]
     await prepared.configure(a="size: 3")
     await prepared.becomes("a", size="3")
-
-
-async def test_a_section_of_invalid_yaml_is_refused_until_it_is_repaired(prepared: World) -> None:
-    await prepared.configure(aEnabled="true", a="size: [")
-    await prepared.start()
-    await prepared.module_is("a", state="undecided")
-    assert await prepared.maps() == {}
-    await prepared.configure(a="size: 4")
-    await prepared.becomes("a", size="4")
 
 
 async def test_a_section_in_binary_data_is_refused(prepared: World) -> None:
@@ -136,16 +118,6 @@ async def test_a_global_value_runs_every_hook_and_writes_only_what_it_changes(pr
     first, *between, last = prepared.history()  # modules that have been ready run side by side
     assert (first, sorted(between), last) == ("global/g.sh beforeAll", runs.split(", "), "global/g.sh afterAll")
     assert {line for line in prepared.writes() if "secrets" not in line} == {"PATCH configmaps/b"}
-
-
-async def test_removing_the_global_section_removes_its_values(prepared: World) -> None:
-    prepared.module(
-        "020-b", {"templates/cm.yaml": configmap("b", 'color: {{ .Values.global.color | default "none" }}')}
-    )
-    await prepared.configure(bEnabled="true", GLOBAL="color: red")
-    await prepared.start()
-    await prepared.configure(GLOBAL=None)
-    await prepared.becomes("b", color="none")
 
 
 def _coded(text: str) -> str:

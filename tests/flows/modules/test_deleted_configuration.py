@@ -12,7 +12,7 @@ import pytest
 from kubesandbox.faults import Fault
 from kubesandbox.sandbox import Sandbox
 from tests.controlplane.cluster import Cluster
-from tests.flows.modules.hooks import at, configmap, hook, patch, watching
+from tests.flows.modules.hooks import configmap, hook
 from tests.flows.modules.world import World
 
 SIZE = "size: {{ .Values.a.size | quote }}"
@@ -122,14 +122,6 @@ async def test_after_a_restart_a_configuration_that_stays_away_counts_as_deleted
     await prepared.until(prepared.maps, {"b": {}}, "what is installed")
 
 
-async def test_a_start_that_never_had_a_configuration_does_not_wait_for_one(world: World) -> None:
-    world.module("020-b", {"values.yaml": "bEnabled: true\n", "templates/cm.yaml": configmap("b")})
-    world.operator.flags = (*world.operator.flags, "--config-grace=1h")
-    await world.start()
-    await world.again()
-    assert configuration(world) == (200, "")
-
-
 async def test_a_deleted_secret_has_its_grace_too_and_after_a_restart(prepared: World) -> None:
     prepared.operator.flags = (*prepared.operator.flags, "--config-secret=private")
     await set_secret(prepared, "size: 7")
@@ -158,21 +150,6 @@ async def test_no_module_runs_while_the_secret_cannot_be_read_at_the_start(prepa
     sandbox.faults.remove(rule)
     sandbox.faults.remove(listed)
     await prepared.becomes("a", size="7")
-
-
-async def test_a_hook_does_not_create_a_deleted_configuration(prepared: World) -> None:
-    write = at("Event", patch("/a/size", "5", lasting=True))
-    prepared.module("010-a", {"hooks/k.sh": hook(write, kubernetes=[watching()])})
-    await prepared.start()
-    await prepared.delete("hookrunner")
-    await event(prepared, "ConfigDeleted")
-    await prepared.create("event", watched="y")
-    await prepared.module_is(
-        "a", reason="ConfigMap default/hookrunner is missing; it is written to when it is created again"
-    )
-    assert await prepared.configuration() == {}
-    await prepared.create("hookrunner", GIVEN)
-    await prepared.becomes("a", size="5")
 
 
 async def set_secret(world: World, section: str) -> None:

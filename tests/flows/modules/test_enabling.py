@@ -5,26 +5,6 @@ from tests.flows.modules.world import World
 from tests.flows.waiting import stays, until
 
 TICK = [{"name": "tick", "crontab": "* * * * * *"}]
-SAYS = 'cat "$TOLD/says" > "$MODULE_ENABLED_RESULT"'
-
-
-async def test_a_failing_enabled_script_leaves_its_module_as_it_is(world: World) -> None:
-    world.operator.flags = (*world.operator.flags, "--enabled-timeout=1s")
-    world.write("told/says", "true")
-    script = enabled(SAYS + '\nuntil ! grep -q hang "$TOLD/says"; do sleep 0.1; done')
-    world.module("010-a", {"enabled": script, "templates/cm.yaml": configmap("a", "x: {{ .Values.a.x | quote }}")})
-    world.module("020-b", {"hooks/h.sh": hook(beforeHelm=1)})
-    await world.configure(aEnabled="true", bEnabled="true", a="x: 1")
-    await world.start()
-    await world.becomes("a", x="1")
-    for nonsense, shown in (("perhaps", "bad enabled result: a text of 7 characters"), ("hang", "timed out")):
-        world.write("told/says", nonsense)
-        await world.configure(a="x: 2", GLOBAL=f"it: {nonsense}")
-        await world.module_is("a", state="undecided", reason=shown)
-        assert await world.map("a") == {"x": "1"}
-    await world.module_is("b", ready=True)
-    world.write("told/says", "true")
-    await world.becomes("a", x="2")
 
 
 async def test_an_enabled_script_turns_a_module_off_with_a_reason(world: World) -> None:
@@ -125,31 +105,6 @@ async def test_an_edit_of_a_section_runs_the_enabled_script_of_its_module(world:
     await world.module_is("a", state="off", by="ScriptEnabled")
     await world.becomes("a")
     assert "PATCH configmaps/a" not in world.writes(), "the values that turn it off are not applied before"
-
-
-async def test_a_config_patch_of_a_hook_runs_the_enabled_script_of_its_module(world: World) -> None:
-    """The predecessor asks then, too: the write comes back to it as an edit."""
-    unwanted = at("Event", patch("/a/wanted", "false", lasting=True))
-    world.module("010-a", {"enabled": enabled(WANTED), "templates/cm.yaml": configmap("a")})
-    world.module("010-a", {"hooks/h.sh": hook(unwanted, kubernetes=[watching()])})
-    await world.configure(aEnabled="true", a="wanted: true")
-    await world.start()
-    assert await world.maps() == {"a": {}}
-    await world.create("event", watched="y")
-    await world.module_is("a", state="off", by="ScriptEnabled")
-    await world.until(world.releases, [], "releases")
-
-
-async def test_an_edit_during_an_enabled_script_runs_the_script_again(world: World) -> None:
-    """The script of the start has read the old section, says yes, and would be believed."""
-    world.module("010-a", {"enabled": enabled(f"{WANTED}; {until_told('go')}"), "templates/cm.yaml": configmap("a")})
-    await world.configure(aEnabled="true", a="wanted: true")
-    await world.start(ready=False)
-    await until(lambda: (world.directory / "told" / "asked").exists(), "the script to be asked")
-    await world.configure(a="wanted: false")
-    await until(lambda: world.values("a") == {"wanted": False}, "the edit to be taken over")
-    world.operator.tell("go")
-    await world.module_is("a", state="off", by="ScriptEnabled")
 
 
 async def test_a_hanging_enabled_script_delays_no_edits_of_other_modules(world: World) -> None:
