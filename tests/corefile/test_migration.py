@@ -158,6 +158,15 @@ def test_two_forwards_of_another_server_are_refused_where_only_one_may_be() -> N
     assert "forward a.example.com" in migration.migrate(text, "1.4.0", "1.10.0")
 
 
+def test_stub_domain_that_has_a_server_gets_no_second_one() -> None:
+    stubs = ("proxy one.example.com 10.0.0.1", "proxy two.example.com 10.0.0.2", "proxy two.example.com 10.0.0.3")
+    text = server(*stubs) + server("proxy . 10.0.0.9", address="a.example.com, dns://One.example.com.:53")
+    servers = corefile.parse(migration.migrate(text, "1.4.0", "1.5.0"))
+    forwards = [[node.arguments[1] for node in one.inner if node.name == "forward"] for one in servers]
+    assert [one.words[-1].text for one in servers] == [".:53", "dns://One.example.com.:53", "two.example.com"]
+    assert forwards == [[], ["10.0.0.9"], ["10.0.0.2"]]
+
+
 def test_plugins_of_snippets_are_not_added_twice() -> None:
     shared = server("errors", "loop", "ready", address="(shared)")
     text = shared + server("import shared", "kubernetes cluster.local", "forward . 8.8.8.8")

@@ -5,6 +5,7 @@ ones are rows of `coredns_releases.json`; the others are functions of this file.
 plugins: https://github.com/coredns/coredns/tree/v1.4.0/plugin/proxy, …/v1.5.0/plugin/forward, …/v1.8.0/plugin/transfer.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -180,8 +181,9 @@ def _forward_option(option: Node) -> list[str]:
 
 
 def _stub_domains(document: Document) -> Iterator[Edit]:
-    """Give forwards of single domains their own servers: a server may have one forward only."""
-    moved = ""
+    """Give forwards of single domains their own servers: a server may have one forward only. One whose domain has a
+    server already was never asked, since the longest name is, and goes: CoreDNS refuses two servers of one name."""
+    moved, taken = "", {_address(word.text) for server in document.servers for word in server.words}
     for server in document.servers:
         forwards = [plugin for plugin in server.inner if plugin.name == "forward"]
         if nameless := [plugin for plugin in forwards if not plugin.arguments]:
@@ -194,10 +196,17 @@ def _stub_domains(document: Document) -> Iterator[Edit]:
             continue
         for stub in stubs:
             yield deleted(document.text, stub)
-            moved += _own_server(document.text, stub)
+            if (address := _address(stub.arguments[0])) not in taken:
+                moved += _own_server(document.text, stub)
+                taken.add(address)
     if moved:
         end = len(document.text)
         yield end, end, moved if document.text.endswith("\n") else f"\n{moved}"
+
+
+def _address(name: str) -> str:
+    """What CoreDNS takes the name of a server for, without the usual scheme and port."""
+    return re.sub(r"^dns://|,$", "", name.lower()).removesuffix(":53").removesuffix(".")
 
 
 def _check_count(forwards: Sequence[Node], target: str) -> None:
