@@ -85,12 +85,13 @@ def test_package_of_the_page_leads_to_the_same_objects_in_each_form(
 
 @pytest.mark.slow
 def test_diff_ends_with_3_until_nothing_would_change(command: Command, tmp_path: Path) -> None:
-    changed = command("addon", "render", COREDNS, "--addons-dir", ADDONS, "--diff")
+    command("new", "addon", "web", "--dir", str(tmp_path))
+    render = ("addon", "render", str(tmp_path / "web/example.yaml"), "--addons-dir", str(tmp_path))
+    changed = command(*render, "--diff")
     assert changed.code == 3
     assert "+kind: Deployment" in changed.out
-    objects = tmp_path / "objects.yaml"
-    objects.write_text(command("addon", "render", COREDNS, "--addons-dir", ADDONS).out)
-    same = command("addon", "render", COREDNS, "--addons-dir", ADDONS, "--given", str(objects), "--diff")
+    (objects := tmp_path / "objects.yaml").write_text(command(*render).out)
+    same = command(*render, "--given", str(objects), "--diff")
     assert (same.code, same.out) == (0, "")
 
 
@@ -117,9 +118,9 @@ def test_refused_instance_ends_with_an_error(
 
 @pytest.mark.slow
 def test_patches_are_judged_offline_as_by_a_running_hookrunner(command: Command, tmp_path: Path) -> None:
-    patch = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "coredns"}, "spec": {"paused": True}}
-    spec = {"dnsIP": "10.96.0.10", "patches": [patch]}
-    instance = {"apiVersion": "addons.x-k8s.io/v1alpha1", "kind": "CoreDNS", "metadata": {"name": "a"}, "spec": spec}
+    about = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "metrics-server"}}
+    instance = yaml.safe_load(Path(f"{ADDONS}/metrics-server/example.yaml").read_text())
+    instance["spec"] = {"patches": [about | {"spec": {"paused": True}}]}
     (path := tmp_path / "instance.yaml").write_bytes(orjson.dumps(instance))
     modes = [(), ("--addon-patches=none",), ("--addon-patches=all",)]
     rendered = [command("addon", "render", str(path), "--addons-dir", ADDONS, *mode) for mode in modes]
@@ -203,11 +204,11 @@ def test_images_are_those_of_the_objects_and_their_copies_in_the_private_registr
         "registry.k8s.io/coredns/coredns",
         "registry.k8s.io/metrics-server/metrics-server",
     ]
-    copied = command("addon", "images", *files, "--addons-dir", ADDONS, "--private-registry", "r.local:5000/m")
-    assert copied.out.splitlines() == [f"{image} r.local:5000/m/{image.rpartition('/')[2]}" for image in images]
-    as_json = command("addon", "images", files[0], "--addons-dir", ADDONS, "-o", "json")
-    instances = ["coredns.kube-system.default"]
-    assert orjson.loads(as_json.out) == {"images": [{"image": images[0], "copy": "", "instances": instances}]}
+    image, instances = images[1], ["metrics-server.kube-system.default"]
+    copied = command("addon", "images", files[1], "--addons-dir", ADDONS, "--private-registry", "r.local:5000/m")
+    assert copied.out == f"{image} r.local:5000/m/{image.rpartition('/')[2]}\n"
+    as_json = command("addon", "images", files[1], "--addons-dir", ADDONS, "-o", "json")
+    assert orjson.loads(as_json.out) == {"images": [{"image": image, "copy": "", "instances": instances}]}
 
 
 def test_two_images_with_one_copy_are_refused(command: Command, tmp_path: Path) -> None:
