@@ -48,6 +48,15 @@ INSTALLED = Installed("1.14.6", "sha256:a", "coredns.kube-system.default", 3, TH
 GOOD = (ObjectReport("Service a/b", "Current"), ObjectReport("Deployment a/b", "Current"))
 FINE = InstanceFacts(2, installed=INSTALLED, objects=GOOD, last_healthy=LastHealthy("1.14.6", 3, THEN))
 BAD_VERSION = AddonObstacle(AddonPhase.VERSION_MISMATCH, "NoVersion", "there is no version")
+SUSPENDED = AddonObstacle(AddonPhase.SUSPENDED, "Suspended", "suspended")
+CONFLICT = HookCondition("ConflictsWith", "True", "Cilium", "Cilium runs", False)
+
+
+def failing(*statuses: str) -> list[ObjectReport]:
+    return [ObjectReport(f"Pod {number}", status, status.lower()) for number, status in enumerate(statuses)]  # type: ignore[arg-type]
+
+
+UNKNOWN, UNREADY, MISSING = failing("Unknown", "Current"), failing("InProgress", "Unknown"), failing("NotFound")
 
 
 def status_of(**facts: Any) -> JSON:
@@ -89,106 +98,53 @@ def test_commit_of_the_package_is_shown_if_it_has_one() -> None:
     assert status_of(installed=replace(INSTALLED, commit="2fd4e1c"))["commit"] == "2fd4e1c"
 
 
-def failing(*statuses: str) -> list[ObjectReport]:
-    return [ObjectReport(f"Pod {number}", status, status.lower()) for number, status in enumerate(statuses)]  # type: ignore[arg-type]
+@each(
+    ("facts", "phase", "reason", "available", "progress"),
+    [
+        ({}, "Current", "Current", "True Available", ""),
+        ({"installed": None, "objects": None}, "Applying", "Applying", "False NotInstalled", "Reconciling"),
+        ({"objects": None}, "InProgress", "ObjectsNotReady", "Unknown ObjectsUnknown", "Reconciling"),
+        ({"objects": UNKNOWN}, "InProgress", "ObjectsNotReady", "Unknown ObjectsUnknown", "Reconciling"),
+        ({"objects": UNREADY}, "InProgress", "ObjectsNotReady", "False ObjectsNotReady", "Reconciling"),
+        ({"objects": failing("InProgress", "Failed")}, "Failed", "ObjectsFailed", "False ObjectsFailed", "Stalled"),
+        ({"objects": MISSING, "timed_out": True}, "Failed", "TimedOut", "False ObjectsNotReady", "Stalled"),
+        ({"timed_out": True}, "Current", "Current", "True Available", ""),
+        ({"obstacle": BAD_VERSION}, "VersionMismatch", "NoVersion", "True Available", "Stalled"),
+        ({"rolled_back": "1.15.0 failed"}, "RolledBack", "RolledBack", "True Available", "Stalled"),
+        ({"obstacle": SUSPENDED}, "Suspended", "Suspended", "True Available", ""),
+    ],
+)
+def test_phase_and_conditions_follow_from_facts(
+    facts: dict[str, Any], phase: str, reason: str, available: str, progress: str
+) -> None:
+    shown = {"Ready": f"{phase == 'Current'} {reason}", "Available": available}
+    shown |= {progress: f"True {reason}"} if progress else {}
+    status = status_of(**facts)
+    assert (status["phase"], conditions(status)) == (phase, shown)
 
 
 @each(
     ("facts", "phase", "shown"),
     [
-        ({}, "Current", {"Ready": "True Current", "Available": "True Available"}),
         (
-            {"installed": None, "objects": None},
-            "Applying",
-            {"Ready": "False Applying", "Available": "False NotInstalled", "Reconciling": "True Applying"},
-        ),
-        (
-            {"objects": None},
+            {"hook_conditions": [CONFLICT]},
             "InProgress",
-            {
-                "Ready": "False ObjectsNotReady",
-                "Available": "Unknown ObjectsUnknown",
-                "Reconciling": "True ObjectsNotReady",
-            },
-        ),
-        (
-            {"objects": failing("Unknown", "Current")},
-            "InProgress",
-            {
-                "Ready": "False ObjectsNotReady",
-                "Available": "Unknown ObjectsUnknown",
-                "Reconciling": "True ObjectsNotReady",
-            },
-        ),
-        (
-            {"objects": failing("InProgress", "Unknown")},
-            "InProgress",
-            {
-                "Ready": "False ObjectsNotReady",
-                "Available": "False ObjectsNotReady",
-                "Reconciling": "True ObjectsNotReady",
-            },
-        ),
-        (
-            {"objects": failing("InProgress", "Failed")},
-            "Failed",
-            {"Ready": "False ObjectsFailed", "Available": "False ObjectsFailed", "Stalled": "True ObjectsFailed"},
-        ),
-        (
-            {"objects": failing("NotFound"), "timed_out": True},
-            "Failed",
-            {"Ready": "False TimedOut", "Available": "False ObjectsNotReady", "Stalled": "True TimedOut"},
-        ),
-        ({"timed_out": True}, "Current", {"Ready": "True Current", "Available": "True Available"}),
-        (
-            {"obstacle": BAD_VERSION},
-            "VersionMismatch",
-            {"Ready": "False NoVersion", "Available": "True Available", "Stalled": "True NoVersion"},
-        ),
-        (
-            {"rolled_back": "1.15.0 failed"},
-            "RolledBack",
-            {"Ready": "False RolledBack", "Available": "True Available", "Stalled": "True RolledBack"},
-        ),
-        (
-            {"obstacle": AddonObstacle(AddonPhase.SUSPENDED, "Suspended", "suspended")},
-            "Suspended",
-            {"Ready": "False Suspended", "Available": "True Available"},
-        ),
-        (
-            {"hook_conditions": [HookCondition("ConflictsWith", "True", "Cilium", "Cilium runs", False)]},
-            "InProgress",
-            {
-                "Ready": "False HookReport",
-                "Available": "True Available",
-                "Reconciling": "True HookReport",
-                "ConflictsWith": "True Cilium",
-            },
+            {"Ready": "False HookReport", "Reconciling": "True HookReport", "ConflictsWith": "True Cilium"},
         ),
         (
             {"available_version": "1.15.0", "untested": "tested with <1.30"},
             "Current",
-            {
-                "Ready": "True Current",
-                "Available": "True Available",
-                "UpdateAvailable": "True UpdateAvailable",
-                "VersionSupported": "False Untested",
-            },
+            {"UpdateAvailable": "True UpdateAvailable", "VersionSupported": "False Untested"},
         ),
-        (
-            {"unread_channel": "channel 'stable' does not exist"},
-            "Current",
-            {
-                "Ready": "True Current",
-                "Available": "True Available",
-                "UpdateAvailable": "Unknown ChannelUnreadable",
-            },
-        ),
+        ({"unread_channel": "it does not exist"}, "Current", {"UpdateAvailable": "Unknown ChannelUnreadable"}),
     ],
 )
-def test_phase_and_conditions_follow_from_facts(facts: dict[str, Any], phase: str, shown: dict[str, str]) -> None:
+def test_what_else_is_known_has_a_condition_of_its_own(
+    facts: dict[str, Any], phase: str, shown: dict[str, str]
+) -> None:
     status = status_of(**facts)
-    assert (status["phase"], conditions(status)) == (phase, shown)
+    wanted = {"Ready": "True Current", "Available": "True Available"} | shown
+    assert (status["phase"], conditions(status)) == (phase, wanted)
 
 
 @each(
@@ -211,9 +167,8 @@ def test_unmatched_patches_that_are_only_reported_are_no_error() -> None:
 
 
 def test_errors_list_every_obstacle_the_most_serious_first() -> None:
-    report = HookCondition("ConflictsWith", "True", "Cilium", "Cilium runs", False)
     objects = failing("Unknown", "InProgress", "Failed")
-    status = status_of(obstacle=BAD_VERSION, objects=objects, hook_conditions=[report])
+    status = status_of(obstacle=BAD_VERSION, objects=objects, hook_conditions=[CONFLICT])
     assert status["errors"] == [
         "there is no version",
         "Pod 2: failed",
