@@ -36,23 +36,10 @@ def test_phase_is_that_of_all_components_together() -> None:
 def test_references_are_in_order_with_status_and_conditions() -> None:
     condition = {"type": "Available", "status": "True", "reason": "Yes", "lastTransitionTime": EARLIER}
     made = status(part("b", WAITS), part("a", ComponentHealth("Current", conditions=keep_conditions([condition]))))
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default"}
     assert made["components"]["refs"] == [
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "namespace": "default",
-            "name": "a",
-            "status": "Current",
-            "conditions": [condition],
-        },
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "namespace": "default",
-            "name": "b",
-            "status": "InProgress",
-            "message": "0 of 1 replicas are ready",
-        },
+        reference | {"name": "a", "status": "Current", "conditions": [condition]},
+        reference | {"name": "b", "status": "InProgress", "message": "0 of 1 replicas are ready"},
     ]
     assert made["components"]["current"] == "1/2"
     expression = {"key": "discovery.addons.k8s.io/web", "operator": "Exists"}
