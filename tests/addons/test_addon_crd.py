@@ -109,8 +109,4 @@ def test_definitions_of_files_and_of_others(tree: MakeTree) -> None:
     names = {
         name: [crd["metadata"]["name"] for crd in read_definitions(read_addon(root / name, root))] for name in "abc"
     }
-    assert names == {
-        "a": ["as.addons.x-k8s.io", "bs.addons.x-k8s.io"],
-        "b": [],
-        "c": ["cs.addons.x-k8s.io"],
-    }
+    assert names == {"a": ["as.addons.x-k8s.io", "bs.addons.x-k8s.io"], "b": [], "c": ["cs.addons.x-k8s.io"]}

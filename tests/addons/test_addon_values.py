@@ -51,14 +51,7 @@ def test_layers_lie_over_each_other(tree: MakeTree) -> None:
     values = orjson.loads(store.files(UNIT).values)
     assert values == {
         "global": {"dns": {"domain": "a.b"}},
-        "metricsServer": {
-            "addon": KNOWN,
-            "low": 0,
-            "spec": 0,
-            "absent": 1,
-            "user": 3,
-            "internal": {"x": 5},
-        },
+        "metricsServer": {"addon": KNOWN, "low": 0, "spec": 0, "absent": 1, "user": 3, "internal": {"x": 5}},
     }
     layers = {origin.pointer.removeprefix("/metricsServer"): origin.layer for origin in store.explain(UNIT)}
     assert (layers["/low"], layers["/user"], layers["/absent"]) == ("values.yaml", "spec", "default of spec.yaml")

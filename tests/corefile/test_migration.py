@@ -102,12 +102,7 @@ def test_an_old_corefile_follows_all_changes_and_keeps_its_form() -> None:
         ),
         ("1.7.0", "1.6.7", ["forward . a {", "    max_concurrent 1000", "}"], ["forward . a"]),
         ("1.3.1", "1.4.0", ["proxy . a # b"], ["proxy . a # b"]),
-        (
-            "1.4.0",
-            "1.5.0",
-            ["proxy . a {", "    policy first", "}"],
-            ["forward . a {", "    policy sequential", "}"],
-        ),
+        ("1.4.0", "1.5.0", ["proxy . a {", "    policy first", "}"], ["forward . a {", "    policy sequential", "}"]),
         ("1.1.4", "1.2.0", ["proxy . a {", "    protocol https_google", "}"], ["proxy . a"]),
         ("1.9.4", "1.10.0", ["forward a.b 1.1.1.1", "forward . 8.8.8.8"], ["forward a.b 1.1.1.1", "forward . 8.8.8.8"]),
     ],

@@ -6,12 +6,7 @@ from contextlib import aclosing
 
 import pytest
 
-from hookrunner.instances.instance_informer import (
-    InstanceCache,
-    InstanceChanged,
-    InstanceGone,
-    InstancesListed,
-)
+from hookrunner.instances.instance_informer import InstanceCache, InstanceChanged, InstanceGone, InstancesListed
 from hookrunner.model.events import ObjectSeen, RelistStarted, Report, Synced, WatchLost, WatchRestored
 from hookrunner.model.resources import Selection, key_of
 from kubetypes.json_values import JSON

@@ -10,15 +10,7 @@ import pytest
 
 from hookrunner.convergence.events import Notices
 from hookrunner.convergence.plan import Fallback
-from hookrunner.errors import (
-    BadValues,
-    Denied,
-    HookrunnerError,
-    ReleaseFailed,
-    RenderFailed,
-    RunBlocked,
-    RunPostponed,
-)
+from hookrunner.errors import BadValues, Denied, HookrunnerError, ReleaseFailed, RenderFailed, RunBlocked, RunPostponed
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.status_reports import facts_of
 from hookrunner.instances.units.live_unit import LiveUnit

@@ -213,9 +213,7 @@ async def test_suspension_lets_another_one_in_only_if_nothing_is_installed(make_
     assert (await world.runs(), world.phases) == ([], {"a": "Suspended", "b": "Suspended", "c": "Conflict"})
 
 
-async def test_instance_whose_first_run_is_under_way_keeps_others_out_when_it_is_suspended(
-    make_site: MakeSite,
-) -> None:
+async def test_instance_whose_first_run_is_under_way_keeps_others_out_when_it_is_suspended(make_site: MakeSite) -> None:
     """Its run has passed the gates before: nothing stops it from installing."""
     world = await started(make_site, "a", "b", **CNI)
     world.site.work.takes = {"a.kube-system.old release": 30.0}

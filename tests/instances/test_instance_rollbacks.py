@@ -5,13 +5,7 @@ from typing import Any
 
 import pytest
 
-from hookrunner.instances.instance_rollbacks import (
-    GivenUp,
-    deadline_of,
-    failure_of,
-    is_overdue,
-    with_verdict,
-)
+from hookrunner.instances.instance_rollbacks import GivenUp, deadline_of, failure_of, is_overdue, with_verdict
 from hookrunner.model.addon_status import (
     AddonObstacle,
     AddonPhase,

@@ -28,8 +28,7 @@ def test_paths_are_written_as_in_messages_of_kubernetes(text: str, steps: tuple[
 
 
 @each(
-    "text",
-    ["", "spec.", "spec..a", "[*].a", "spec.containers[", "spec.a]b", "spec.containers[].a", "/spec/a", "a b"],
+    "text", ["", "spec.", "spec..a", "[*].a", "spec.containers[", "spec.a]b", "spec.containers[].a", "/spec/a", "a b"]
 )
 def test_what_is_no_path_is_refused_with_advice(text: str) -> None:
     with pytest.raises(ValueError, match="write keys with points between them"):

@@ -107,9 +107,7 @@ def test_a_name_with_a_slash_is_rejected(tree: MakeTree, name: str) -> None:
     assert (found.modules, "in module.yaml" in found.rejected[0].problem) == ((), True)
 
 
-def test_a_dangling_link_is_a_module_with_a_problem_so_that_its_release_stays(
-    tree: MakeTree,
-) -> None:
+def test_a_dangling_link_is_a_module_with_a_problem_so_that_its_release_stays(tree: MakeTree) -> None:
     top = tree({"002-b/": ""})
     (top / "001-a").symlink_to("gone")
     broken, whole = find([top], 1).modules

@@ -193,9 +193,7 @@ async def test_an_immutable_field_changes_by_recreation_if_the_template_says_so(
     assert found["spec"]["selector"]["matchLabels"] == {"app": "b"}
 
 
-async def test_objects_of_a_kind_that_the_release_defines_itself_are_written_after_it(
-    applier: ManifestApplier,
-) -> None:
+async def test_objects_of_a_kind_that_the_release_defines_itself_are_written_after_it(applier: ManifestApplier) -> None:
     custom = {"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"a": 1}}
     assert await applier.apply([custom, definition("x.io", "Thing", "v1")], RELEASE, {}, OPTIONS) == Counts(created=2)
 

@@ -77,10 +77,7 @@ def test_every_key_is_read() -> None:
         ("cd",),
         "file",
     )
-    assert addon.text == (
-        Placeholder("{{ .DNSDomain }}", "dnsDomain"),
-        Placeholder("__CORE__", "internal.corefile", 8),
-    )
+    assert addon.text == (Placeholder("{{ .DNSDomain }}", "dnsDomain"), Placeholder("__CORE__", "internal.corefile", 8))
     assert addon.defaults == CommonFields(
         channel="next", update_policy="notify", rollback_on_failure=True, timeout=90, adopt=True
     )

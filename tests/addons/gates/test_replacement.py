@@ -114,10 +114,7 @@ def test_a_successor_is_recorded_with_the_number_of_its_succession() -> None:
             world(OLD, BACK_NEW, heads=(head(FLANNEL, status="uninstalling"), BESIDE)),
             {"flannel": "-Replaced", "calico": ""},
         ),
-        (
-            world(OLD, NEW, heads=(head(FLANNEL, status="uninstalling"), BESIDE)),
-            {"flannel": "-Replaced", "calico": ""},
-        ),
+        (world(OLD, NEW, heads=(head(FLANNEL, status="uninstalling"), BESIDE)), {"flannel": "-Replaced", "calico": ""}),
         # deleted in the middle, before and after that
         (
             world(OLD, made("calico", "flannel/default", 2, deletionTimestamp="x"), heads=(head(FLANNEL), BESIDE)),
@@ -170,10 +167,7 @@ def test_of_two_successors_one_goes_after_the_other() -> None:
         (("calico/default", "flannel/default"), "remove the annotation hookrunner.io/replaces: calico/default from Fl"),
         (("canal/default", "flannel/default", "calico/default"), "calico/default from Canal kube-system/default"),
         (("flannel/default", "flannel/default"), ""),
-        (
-            ("", "calico/default"),
-            "annotation hookrunner.io/replaces: flannel/default in place of calico/default",
-        ),
+        (("", "calico/default"), "annotation hookrunner.io/replaces: flannel/default in place of calico/default"),
         (("", "flannel/other"), "flannel/default in place of flannel/other"),
         (("", "dns/default"), "flannel/default in place of dns/default"),
         (("", "Flannel default"), "flannel/default in place of Flannel default"),

@@ -8,14 +8,7 @@ from hookrunner.addons.status_conditions import make_status
 from hookrunner.convergence.events import Notices
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.metrics.names import Metrics
-from hookrunner.model.addon_status import (
-    REASONS,
-    AddonObstacle,
-    AddonPhase,
-    Installed,
-    InstanceFacts,
-    ObjectReport,
-)
+from hookrunner.model.addon_status import REASONS, AddonObstacle, AddonPhase, Installed, InstanceFacts, ObjectReport
 from hookrunner.releases.health.pod_findings import PodObstacle, with_pod
 from kubetypes.json_values import JSON
 from tests.instances.samples import instance

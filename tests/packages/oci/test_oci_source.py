@@ -177,11 +177,7 @@ SOME = descriptor(IMAGE_LAYER, LAYER)
         (changed(layers=[SOME | {"size": 1 << 40}]), "TooLarge", "its layers have more than 32 MiB"),
         (changed(layers=[SOME] * 1011), "Malformed", "layers"),
         (artifact(PACKAGE_TYPE, [(SOME | {"size": 5}, LAYER)]), "DigestMismatch", "damaged or exchanged"),
-        (
-            artifact(PACKAGE_TYPE, [(SOME | {"size": 5000}, LAYER)]),
-            "DigestMismatch",
-            "bytes, not 5,000",
-        ),
+        (artifact(PACKAGE_TYPE, [(SOME | {"size": 5000}, LAYER)]), "DigestMismatch", "bytes, not 5,000"),
         (
             artifact(PACKAGE_TYPE, [(descriptor("text/html", LAYER), LAYER)]),
             "Malformed",

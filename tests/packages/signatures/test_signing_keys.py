@@ -114,9 +114,4 @@ def test_file_that_is_no_private_key_is_refused_with_the_way_to_one(tmp_path: Pa
         with pytest.raises(BadInput) as raised:
             read_signing_key(path)
         said.append(str(raised.value).partition(f"--key: {path} ")[2].partition(";")[0].partition(":")[0])
-    assert said == [
-        "has no private key in PEM",
-        "has a key with a password",
-        "is cosign's own form",
-        "cannot be read",
-    ]
+    assert said == ["has no private key in PEM", "has a key with a password", "is cosign's own form", "cannot be read"]

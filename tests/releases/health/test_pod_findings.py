@@ -30,15 +30,9 @@ CRASHES, PULLS = "Pod web-1: container c crashes again and again", "Pod web-1: c
     [
         (pod(), None),
         (pod(containerStatuses=waiting("ContainerCreating")), None),
-        (
-            pod(containerStatuses=waiting("CrashLoopBackOff", last=EXIT)),
-            f"!{CRASHES} (exit code 3, Error)",
-        ),
+        (pod(containerStatuses=waiting("CrashLoopBackOff", last=EXIT)), f"!{CRASHES} (exit code 3, Error)"),
         (pod(initContainerStatuses=waiting("CrashLoopBackOff")), f"!{CRASHES}"),
-        (
-            pod(containerStatuses=waiting("ImagePullBackOff", "no such image")),
-            f"{PULLS}: no such image",
-        ),
+        (pod(containerStatuses=waiting("ImagePullBackOff", "no such image")), f"{PULLS}: no such image"),
         (pod(conditions=[UNSCHEDULABLE]), "!Pod web-1 cannot be scheduled: 0/3 nodes are available"),
         (pod(conditions=[UNSCHEDULABLE], age=14), None),
         (pod(conditions="none", containerStatuses=None), None),

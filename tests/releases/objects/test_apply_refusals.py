@@ -104,11 +104,7 @@ PORTS = [{"port": 1, "name": "a"}, {"port": 2}, {"port": 1, "name": "b"}]
             {"c": [{"name": "a", "x": 1}, {"name": "b", "x": 1}], "y": {}, "z": 1},
             {"c": [{"name": "a"}, {"name": "b", "x": 1}], "z": 1},
         ),
-        (
-            '.ports: duplicate entries for key [port=1,protocol="TCP"]',
-            {"ports": PORTS},
-            {"ports": PORTS[1:]},
-        ),
+        ('.ports: duplicate entries for key [port=1,protocol="TCP"]', {"ports": PORTS}, {"ports": PORTS[1:]}),
         (".ports: duplicate entries for key [port=1]", {"ports": [PORTS[0]] * 2}, {"ports": [PORTS[0]]}),
     ],
 )

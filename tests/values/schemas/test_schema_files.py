@@ -194,10 +194,7 @@ def _problems_of_all(schemas: Schemas, value: JSON) -> list[str]:
         ),
         ("x-deckhouse-validations: [{expression: 'true'}]", "`expression` and `message`"),
         ("x-deckhouse-validations: [{expression: 'true', message: ' '}]", "`expression` and `message`"),
-        (
-            "{type: 5, properties: 5}",
-            "null, or a list of them; #/properties must be an object",
-        ),
+        ("{type: 5, properties: 5}", "null, or a list of them; #/properties must be an object"),
     ],
 )
 def test_invalid_schema_is_reported_with_its_file(written: Written, tmp_path: Path, text: str, said: str) -> None:
