@@ -10,7 +10,7 @@ from random import Random
 from tests.corefile.library import releases
 
 _SEED = 39
-_DEFAULT = """.:53 {
+DEFAULT = """.:53 {
     errors
     health {
        lameduck 5s
@@ -95,7 +95,7 @@ class _Writer:
 
     def text(self) -> str:
         """The whole file; now and then the one that Kubernetes 1.19 brought."""
-        return _DEFAULT if self._random.random() < 0.04 and self._knows("ready") else self._own_text()
+        return DEFAULT if self._random.random() < 0.04 and self._knows("ready") else self._own_text()
 
     def _own_text(self) -> str:
         main = list(self._main())

@@ -8,6 +8,7 @@ from hookrunner.errors import ReleaseFailed, UnknownKind
 from hookrunner.kube.discovery import Discovery
 from hookrunner.model.resources import Resource
 from hookrunner.releases.manifest_objects import KindResolver, ObjectId, ReleaseId, object_id, stages, to_applied
+from tests.releases.objects.test_apply_refusals import DEPLOYMENT
 from tests.tables import each
 
 ZONE = Resource("a.io/v1", "Zone", "zones", namespaced=True, verbs=("get",))
@@ -59,15 +60,6 @@ def test_another_version_of_the_same_api_is_the_same_object() -> None:
 def test_an_object_without_a_name_is_refused() -> None:
     with pytest.raises(ReleaseFailed, match=r"a Job has no metadata\.name"):
         object_id({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "a-"}}, RELEASE)
-
-
-DEPLOYMENT = {
-    "metadata": {"labels": {"app.kubernetes.io/name": "a"}, "finalizers": ["x/y"]},
-    "spec": {
-        "replicas": 1,
-        "template": {"spec": {"containers": [{"name": "a", "image": "i", "ports": [{"containerPort": 80}]}]}},
-    },
-}
 
 
 def entry(operation: str = "Update", manager: str = "helm", version: str = "v1", **below: Any) -> dict[str, Any]:

@@ -41,13 +41,8 @@ def deployment(ready: int, generation: int = 1) -> JSON:
     metadata = {"name": "web", "namespace": "default", "uid": "w", "generation": generation}
     status: JSON = {"observedGeneration": generation, "replicas": 2, "updatedReplicas": 2, "readyReplicas": ready}
     status |= {"availableReplicas": ready, "conditions": [{"type": "Available", "status": str(ready == 2)}]}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata,
-        "spec": {"replicas": 2},
-        "status": status,
-    }
+    spec = {"replicas": 2}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec, "status": status}
 
 
 async def test_required_object_opens_the_gate_when_it_is_created(make_site: MakeSite) -> None:
