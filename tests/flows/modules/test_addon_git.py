@@ -27,8 +27,12 @@ def checkouts(world: World) -> list[str]:
 
 
 async def test_a_branch_is_followed_and_outlives_its_server_and_a_kill(world: World, tmp_path: Path) -> None:
+    await follow_a_branch(world, tmp_path / "addons.git")
+
+
+async def follow_a_branch(world: World, repository: Path) -> None:
     """Installed from a branch, kept while its server fails, killed in the middle of a fetch, upgraded after that."""
-    server = GitServer(tmp_path / "addons.git")
+    server = GitServer(repository)
     server.files.root /= "deploy"
     server.files.root.mkdir()
     first = publish(server, "1.0.0")

@@ -36,6 +36,11 @@ async def shown_version(world: World) -> tuple[str, bool]:
 
 
 async def test_a_registry_is_followed_and_what_runs_outlives_it_and_a_kill(world: World, tmp_path: Path) -> None:
+    await follow_a_registry(world, tmp_path)
+
+
+async def follow_a_registry(world: World, tmp_path: Path) -> None:
+    """Refused without a login, installed, upgraded to a bundle image; what runs outlives the registry and a kill."""
     (tmp_path / "registry").mkdir()
     with running_registry(tmp_path / "registry", has_login=True) as registry:
         publish(registry, "1.0.0", files_artifact)
