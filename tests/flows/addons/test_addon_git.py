@@ -1,5 +1,5 @@
-"""An instance whose packages come from a git repository, on a real control plane; at night, since an API server has no part
-in that.
+"""An instance whose packages come from a git repository, on a real control plane; at night, since an API server has
+no part in that.
 
 Level: control plane."""
 
