@@ -8,11 +8,12 @@ import yaml
 
 from hookrunner.model.rights import Right
 from tests.controlplane.cluster import OwnCluster
-from tests.fakes.chart import ROOT
+from tests.controlplane.rights import rights_in
+from tests.fakes.chart import render_rights
 from tests.flows.addons.cluster_world import ADDONS, GROUP, MARKED
 from tests.flows.addons.test_addon_lives import DNS_SERVICE
 from tests.flows.addons.test_addon_lives import Life as AddonFacts
-from tests.flows.limited_rights import NAMESPACE, find_rights
+from tests.flows.limited_rights import NAMESPACE
 from tests.flows.operator import Operator
 from tests.flows.taken.life import Step, start
 from tests.flows.taken.release_lives import ReleaseObjects, read, read_records
@@ -24,8 +25,8 @@ SETTLED = ("InProgress", "Current")
 
 
 def addon_rights(addon: str) -> tuple[Right, ...]:
-    """What `hookrunner rbac` prints for this addon."""
-    return find_rights(addons_dir=str(ROOT / "addons"), addons=addon).all
+    """What the chart grants for this addon, which test_addon_rights.py compares with `hookrunner rbac`."""
+    return (*rights_in(render_rights("limited", "--set", f"addons.enabled=true,addons.names={{{addon}}}")),)
 
 
 def addon_flags(addon: str) -> tuple[str, ...]:
