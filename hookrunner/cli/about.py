@@ -1,12 +1,11 @@
 """Commands about the program itself: version, shell-lib, completion, debug-options."""
 
 from importlib.metadata import version as version_of
-from importlib.resources import files
 
 import click
 from click.shell_completion import get_completion_class
 
-from hookrunner import __version__, settings
+from hookrunner import SHELL_FRAMEWORK, __version__, settings
 from hookrunner.cli.output import echo
 
 
@@ -26,7 +25,7 @@ def shell_lib() -> None:
     A hook starts with:  source "$(hookrunner shell-lib)"
     In the image it is:  source /shell_lib.sh
     """
-    echo(files("hookrunner") / "shell" / "shell_lib.sh")
+    echo(SHELL_FRAMEWORK)
 
 
 @click.command()

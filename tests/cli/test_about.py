@@ -1,10 +1,12 @@
 """Commands about the program itself. Level: pure."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from hookrunner import __version__
+from hookrunner import SHELL_FRAMEWORK, __version__
 from tests.fakes.command_line import Command
 
 
@@ -17,6 +19,12 @@ def test_version_prints_the_programs_name_and_jq(program: str, command: Command)
 
 def test_shell_lib_prints_an_existing_file(command: Command) -> None:
     assert Path(command("shell-lib").out.strip()).is_file()
+
+
+def test_shell_lib_takes_no_command_line() -> None:
+    program = "import sys; from hookrunner.__main__ import main; main(); print('click' in sys.modules)"
+    told = subprocess.check_output([sys.executable, "-c", program, "shell-lib"], text=True)
+    assert told.splitlines() == [SHELL_FRAMEWORK, "False"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
