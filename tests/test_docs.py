@@ -114,6 +114,12 @@ def test_each_decision_names_a_test_that_exists_or_none() -> None:
     assert [test for test in tests if not _has_test(*test)] == []
 
 
+def test_tests_that_pages_name_exist() -> None:
+    pages = [ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")]
+    named = {test for page in pages for test in re.findall(r"\b(tests/[\w/]+\.py)(::)(\w+)", page.read_text())}
+    assert [test for test in named if not _has_test(*test)] == []
+
+
 def test_links_to_stories_lead_to_one() -> None:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")]
     links = {link for page in pages for link in re.findall(r"decision-stories\.md#(\w+)\)", page.read_text())}
