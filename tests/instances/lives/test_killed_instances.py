@@ -36,7 +36,7 @@ from tests.packages.places import Place, with_checksums
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("acts", "most"), [([CREATE, UPGRADE, SPOIL, DELETE], 17), ([CREATE, LEAVE], 12)], ids=["deleted", "left"]
+    ("acts", "most"), [([CREATE, UPGRADE, SPOIL, DELETE], 20), ([CREATE, LEAVE], 12)], ids=["deleted", "left"]
 )
 async def test_instance_killed_at_any_write_reaches_its_state(site: LiveSite, acts: Sequence[Act], most: int) -> None:
     await live(site, acts, most)

@@ -119,7 +119,7 @@ CALL_OFF = Act(call_off, ("Current", "Exclusive"), MAPS["old"], ["old"])
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("acts", "most"),
-    [([BEGIN, REPLACE, TURN], 17), ([BEGIN, ATTEMPT, CALL_OFF], 12)],
+    [([BEGIN, REPLACE, TURN], 20), ([BEGIN, ATTEMPT, CALL_OFF], 12)],
     ids=["there-and-back", "off"],
 )
 async def test_replacement_killed_at_any_write_comes_to_its_end(
