@@ -26,8 +26,8 @@ class LazyGroup(click.Group):
     """A group of commands that imports a command's file when it is called, so that the others start fast.
 
     `table` has for each command its file in this room, and its line in the help: the first sentences of commands are
-    longer, and to read them from there would take `hookrunner --help` 0.4 s of CPU time more, for imports. In the file a
-    command is called `prefix` and its name, with `_` for `-`, and one behind a word of Python.
+    longer, and to read them from there would take `hookrunner --help` 0.4 s of CPU time more, for imports. In the file
+    a command is called `prefix` and its name, with `_` for `-`, and one behind a word of Python.
     """
 
     def __init__(self, *, table: Mapping[str, tuple[str, str]], prefix: str = "", **more: Any) -> None:
