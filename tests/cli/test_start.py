@@ -85,7 +85,9 @@ def test_contexts_of_libraries_trust_no_server_and_ours_as_the_system(
 async def test_tls_connections_read_into_a_small_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SSLProtocol, "max_size", SSLProtocol.max_size)
     shrink_tls_buffers()
-    connection = SSLProtocol(get_running_loop(), Protocol(), ssl.create_default_context(), Future())
+    connection = SSLProtocol(
+        get_running_loop(), Protocol(), ssl.create_default_context(), Future(), server_hostname="x"
+    )
     assert len(connection.get_buffer(-1)) == 32 * 1024
     connection.connection_lost(None)
 
