@@ -11,8 +11,8 @@ from itertools import pairwise
 import pytest
 
 from hookrunner import log
-from hookrunner.errors import KubeError, Unreachable
-from hookrunner.kube.back_off import Outage, TokenBucket, retry_forever
+from hookrunner.errors import ApiError, KubeError, NotFound, Unreachable
+from hookrunner.kube.back_off import BackOff, Outage, TokenBucket, retry_forever
 from tests.tables import each
 
 pytestmark = pytest.mark.looptime
@@ -38,6 +38,29 @@ async def test_without_an_outage_pauses_are_kept() -> None:
     outage = Outage()
     await outage.turn(7)
     assert now() == pytest.approx(7, abs=0.01)
+
+
+async def test_failures_are_counted_by_kind_and_forgotten_with_time() -> None:
+    back_off, internal = BackOff(), ApiError(500, "InternalError", "")
+    others = [(ApiError(503, "", ""), False), (NotFound(500, "", ""), False), (internal, True)]
+    for _ in range(3):
+        back_off.pause(internal, False)
+    counts = [back_off.failures(error, accepted) for error, accepted in [(internal, False), *others]]
+    assert counts == [3, 0, 0, 0]
+    await asyncio.sleep(31)
+    assert back_off.failures(internal, False) == 0
+
+
+async def test_watches_return_together_at_a_limited_rate_after_an_outage() -> None:
+    """200 a second."""
+    outage = Outage()
+    outage.note_failure()
+    waiting = [asyncio.create_task(outage.turn(20)) for _ in range(200)]
+    await asyncio.sleep(10)
+    outage.note_answer(200)
+    before = now()
+    await asyncio.gather(*waiting)
+    assert 0.5 <= now() - before <= 1
 
 
 @each("status", [401, 403, 429, 500, 503])

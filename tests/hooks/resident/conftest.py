@@ -1,5 +1,6 @@
 """Resident hooks as processes, which behave as a test says."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -68,7 +69,8 @@ class Residents:
 
     async def run(self, hook: Hook, options: RunOptions | None = None, context: str = "onStartup") -> RunResult:
         contexts = [Context(context, ContextType.STARTUP)]
-        return await self.processes.run(hook, contexts, {}, options or RunOptions())
+        async with asyncio.timeout(60):
+            return await self.processes.run(hook, contexts, {}, options or RunOptions())
 
     def state(self, hook: Hook) -> ResidentDump:
         return next(state for other, state in self.processes.residents() if other.name == hook.name)
