@@ -134,6 +134,7 @@ def deployment(*conditions: JSON, spec: JSON = None, **status: JSON) -> JSON:
         (deployment(readyReplicas=None), "InProgress LessReady: 0 of 3 replicas are ready"),
         (deployment(condition("Available")), "InProgress ReplicaSetNotAvailable: its new ReplicaSet is not available"),
         (deployment(condition("Available"), spec={"progressDeadlineSeconds": 2**31 - 1}), CURRENT),
+        (deployment(condition("Available")) | {"spec": {"replicas": 3}}, CURRENT),
         (deployment(PROGRESSED), "InProgress DeploymentNotAvailable: is not available: no reason is given"),
         (
             deployment() | {"apiVersion": "extensions/v1beta1", "spec": {"replicas": 4}},
@@ -167,6 +168,7 @@ ON_DELETE = {"updateStrategy": {"type": "OnDelete"}}
     [
         (replica_set(), CURRENT),
         (replica_set(condition("ReplicaFailure", message="no quota")), "InProgress ReplicaFailure: no quota"),
+        (obj("ReplicaSet", "apps/v1"), "InProgress LessLabelled: 0 of 1 replicas are labelled"),
         (replica_set(fullyLabeledReplicas=1), "InProgress LessLabelled: 1 of 2 replicas are labelled"),
         (replica_set(availableReplicas=1), "InProgress LessAvailable: 1 of 2 replicas are available"),
         (replica_set(readyReplicas=1), "InProgress LessReady: 1 of 2 replicas are ready"),
