@@ -194,7 +194,7 @@ def test_first_objects_are_created_once_and_belong_to_their_users(
     release = _release(helm, cluster, namespace, tmp_path, group)
     _apply(release)
     cluster.kubectl("apply", "--filename", "-", input=DEFINITION.replace("GROUP", group))
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/webs.{group}", "--timeout=180s")
+    cluster.wait_for_definition(f"webs.{group}")
     path = f"/apis/{group}/v1/namespaces/{namespace}/webs/default"
     try:
         assert "created" in _run_job(cluster, namespace, tmp_path)
@@ -214,7 +214,7 @@ def test_the_notes_name_objects_that_an_upgrade_shuts_out(
     release = _release(helm, cluster, namespace, tmp_path, group)
     assert "in these namespaces only: kube-system, " in _apply(release), "no such kind is served yet"
     cluster.kubectl("apply", "--filename", "-", input=DEFINITION.replace("GROUP", group))
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/webs.{group}", "--timeout=180s")
+    cluster.wait_for_definition(f"webs.{group}")
     path = f"/apis/{group}/v1/namespaces/%s/webs"
     try:
         for where, name in ((namespace, "ours"), ("default", "theirs")):

@@ -12,6 +12,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
+import yaml
 
 from tests.chart_renderings import PLAIN, files
 from tests.controlplane.cluster import Cluster
@@ -104,7 +105,8 @@ def test_monitoring_is_accepted_by_the_prometheus_operators_own_kinds(
     run_helm: Helm, chart: Path, cluster: Cluster, namespace: str
 ) -> None:
     cluster.kubectl("apply", "--server-side", "--filename", str(OPERATOR))
-    cluster.kubectl("wait", "--for=condition=Established", "--filename", str(OPERATOR), "--timeout=60s")
+    for definition in yaml.safe_load_all(OPERATOR.read_text()):
+        cluster.wait_for_definition(definition["metadata"]["name"])
     flags = ("--set", ",".join(f"monitoring.{flag}" for flag in MONITORED.split(",")))
     rendered = succeed(run_helm("template", "watch", chart, *flags))
     strictly = ("--server-side", "--validate=strict", "--dry-run=server", "--filename", "-")

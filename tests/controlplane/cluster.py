@@ -20,9 +20,10 @@ Rule = dict[str, list[str]]
 BUMPED_KEY = base64.b64encode(b"/hookrunner-test-bed/bumped").decode()
 
 
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 RIGHTS_LOOKS = 3000
-"""How often is asked for a right before it is given up: for a minute and more."""
+"""How often is asked for a right, or for a kind, before it is given up: for a minute and more."""
 
 
 class RequestFailed(Exception):
@@ -166,6 +167,17 @@ class Cluster:
                 return
             time.sleep(0.02)  # rights can only be asked for again and again
         raise RequestFailed(f"{account} has been granted {attributes}, and is still refused")
+
+    def wait_for_definition(self, name: str) -> None:
+        """Wait until a kind is served, which may not even be defined yet. `kubectl wait --for=condition=Established`
+        fails for a definition that has no conditions yet. Raises RequestFailed."""
+        for _ in range(RIGHTS_LOOKS):
+            found = self.request("GET", f"{DEFINITIONS}/{name}").body
+            conditions = (found.get("status") or {}).get("conditions") or ()
+            if ("Established", "True") in [(one["type"], one["status"]) for one in conditions]:
+                return
+            time.sleep(0.02)
+        raise RequestFailed(f"{name} is not served")
 
     def _token(self, account: dict[str, Any], lifetime: float | None) -> str:
         name, namespace = account["metadata"]["name"], account["metadata"]["namespace"]

@@ -23,13 +23,12 @@ from hookrunner.model.bindings import Admission, ConversionBinding, Hook, HookCo
 from hookrunner.registration.desired import Target, desired_registrations
 from hookrunner.registration.reconcile import claim
 from hookrunner.registration.registrar import Registrar
-from tests.controlplane.cluster import Cluster
+from tests.controlplane.cluster import DEFINITIONS, Cluster
 from tests.fakes.cluster import running
 from tests.fakes.objects import definition
 from tests.kube.real import client_of
 
 CONFIGURATIONS = "validatingwebhookconfigurations,mutatingwebhookconfigurations"
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @dataclass(frozen=True)

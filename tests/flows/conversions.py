@@ -15,7 +15,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.controlplane.cluster import Cluster
+from tests.controlplane.cluster import DEFINITIONS, Cluster
 from tests.controlplane.rest import Reply
 from tests.fakes.objects import definition
 from tests.flows.scripts import hook
@@ -34,8 +34,6 @@ STEPS = {
     ("v1", "v1beta1"): ".address | {host, port: (.port | tostring)}",
 }
 """What jq makes of a spec."""
-
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class Kind:
             webhook = {"clientConfig": {"url": converted_at}, "conversionReviewVersions": ["v1"]}
             body["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
         self.cluster.create(DEFINITIONS, body)
-        self.cluster.kubectl("wait", "--for=condition=Established", f"crd/{self.crd}")
+        self.cluster.wait_for_definition(self.crd)
 
     def conversion(self) -> dict[str, Any]:
         """How the API server converts, as the definition says."""

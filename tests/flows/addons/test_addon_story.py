@@ -54,8 +54,7 @@ async def test_coredns_comes_is_changed_fails_survives_and_goes(there: ClusterWo
     """Applied, patched, given a version that never becomes healthy, upgraded while hookrunner is killed, rolled back on
     request, given a patch without a match, deleted."""
     await there.world.start()
-    await there.kubectl("wait", "--for=create", "crd/coredns.addons.x-k8s.io", "--timeout=180s")
-    await there.kubectl("wait", "--for=condition=Established", "crd/coredns.addons.x-k8s.io", "--timeout=180s")
+    await asyncio.to_thread(there.cluster.wait_for_definition, "coredns.addons.x-k8s.io")
     await there.apply(yaml.safe_load((ADDONS / "coredns/example.yaml").read_text()))
     await there.kubectl("wait", "--for=condition=Ready", "coredns/default", "-n", "kube-system", "--timeout=180s")
     name, *cells = (await there.kubectl("get", "cluster-addons", "-A")).splitlines()[1].split()[1:5]

@@ -32,7 +32,7 @@ def thing(place: str) -> str:
 
 async def create(things: ClusterWorld, *places: str) -> None:
     """An instance in each namespace; all are current then."""
-    await things.kubectl("wait", "--for=condition=Established", f"crd/{DEFINITION}", "--timeout=180s")
+    await asyncio.to_thread(things.cluster.wait_for_definition, DEFINITION)
     for place in places:
         await things.apply({"apiVersion": GROUP, "kind": "Thing", "metadata": {"name": "x", "namespace": place}})
     await asyncio.gather(*(things.reaches(thing(place), {"phase": "Current"}) for place in places))
