@@ -169,12 +169,13 @@ class Cluster:
         raise RequestFailed(f"{account} has been granted {attributes}, and is still refused")
 
     def wait_for_definition(self, name: str) -> None:
-        """Wait until a kind is served, which may not even be defined yet. `kubectl wait --for=condition=Established`
-        fails for a definition that has no conditions yet. Raises RequestFailed."""
+        """Wait until objects of a kind can be listed; it may not even be defined yet. `Established` comes some
+        milliseconds before that, and `kubectl wait` fails for a definition without conditions. Raises RequestFailed."""
+        plural, _, group = name.partition(".")
         for _ in range(RIGHTS_LOOKS):
-            found = self.request("GET", f"{DEFINITIONS}/{name}").body
-            conditions = (found.get("status") or {}).get("conditions") or ()
-            if ("Established", "True") in [(one["type"], one["status"]) for one in conditions]:
+            spec = self.request("GET", f"{DEFINITIONS}/{name}").body.get("spec", {})
+            versions = [version["name"] for version in spec.get("versions", ()) if version["served"]]
+            if any(self.request("GET", f"/apis/{group}/{one}/{plural}").status == HTTPStatus.OK for one in versions):
                 return
             time.sleep(0.02)
         raise RequestFailed(f"{name} is not served")

@@ -147,7 +147,7 @@ async def test_conversions_are_registered_for_later_definitions_and_repaired(
 ) -> None:
     program = await operator(hooks(kind), *site.flags)
     kind.define()
-    kind.create("v1", "a")
+    await until(lambda: kind.create("v1", "a").status in (201, 409), "a, while the definition changes")
     await converted(kind, "a")
     conversion = kind.conversion()
     assert conversion["strategy"] == "Webhook"
