@@ -14,9 +14,8 @@ Source: https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
 from collections.abc import Sequence
 
 from hookrunner.packages.oci.manifests import Descriptor, Manifest
-from hookrunner.shapes import TEXT, Table, check
-from kubetypes.bounds import PACKAGE_TEXT
-from kubetypes.json_values import loads
+from hookrunner.packages.oci.sigstore_bundles import load_shaped, referrers_tag
+from hookrunner.shapes import TEXT, Table
 
 SIGNATURE = "dev.cosignproject.cosign/signature"
 SIMPLE_SIGNING = "application/vnd.dev.cosign.simplesigning.v1+json"
@@ -34,7 +33,7 @@ _PAYLOAD = Table(
 
 def signature_tag(digest: str) -> str:
     """The tag under which signatures of a manifest are."""
-    return f"{digest.replace(':', '-')}.sig"
+    return f"{referrers_tag(digest)}.sig"
 
 
 def signed_layers(manifest: Manifest) -> Sequence[Descriptor]:
@@ -45,11 +44,5 @@ def signed_layers(manifest: Manifest) -> Sequence[Descriptor]:
 
 def is_about(payload: bytes, digest: str) -> bool:
     """Does a signed text state that it is about the manifest with this digest?"""
-    try:
-        document = loads(payload, PACKAGE_TEXT)
-    except ValueError:
-        return False
-    if any(check(document, _PAYLOAD)):
-        return False
-    critical = document["critical"]
+    critical = load_shaped(payload, _PAYLOAD).get("critical", {})
     return (critical.get("type"), (critical.get("image") or {}).get("docker-manifest-digest")) == (_KIND, digest)

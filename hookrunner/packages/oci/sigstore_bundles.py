@@ -5,7 +5,7 @@
         statements += read_bundle(bundle, digest)       # what is signed in it, if it is about this manifest
 
 A bundle holds a statement in an envelope. What is signed is type and content of the envelope; the statement names the
-manifest by its digest and says of what kind it is. Only a signature counts, no statement about how something was built
+manifest by its digest, and has a kind. Only a signature counts, no statement about how something was built
 or what it contains. Certificates, time stamps and entries of a transparency log in a bundle are not looked at: a key
 that is trusted has to fit.
 Source: https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md,
@@ -70,9 +70,9 @@ def bundle_layer(manifest: Manifest) -> Descriptor | None:
 
 def read_bundle(bundle: bytes, digest: str) -> Iterator[Statement]:
     """What is signed in a bundle, if that is about the manifest with this digest."""
-    envelope = _load(bundle, _BUNDLE).get("dsseEnvelope") or {}
+    envelope = load_shaped(bundle, _BUNDLE).get("dsseEnvelope") or {}
     content = _decode(envelope.get("payload", ""))
-    statement = _load(content, _STATEMENT)
+    statement = load_shaped(content, _STATEMENT)
     digests = [subject["digest"].get("sha256") for subject in statement.get("subject", ())]
     if statement.get("predicateType") == SIGNED and digest.removeprefix("sha256:") in digests:
         text = _signed_text(envelope["payloadType"].encode(), content)
@@ -84,8 +84,8 @@ def _signed_text(kind: bytes, content: bytes) -> bytes:
     return b" ".join((b"DSSEv1", str(len(kind)).encode(), kind, str(len(content)).encode(), content))
 
 
-def _load(text: bytes, shape: Table) -> JSON:
-    """A document of this shape, else an empty one."""
+def load_shaped(text: bytes, shape: Table) -> JSON:
+    """The JSON document of this shape in what somebody has signed, an empty one for any other text."""
     try:
         document = loads(text, PACKAGE_TEXT)
     except ValueError:

@@ -182,7 +182,8 @@ def _forward_option(option: Node) -> list[str]:
 
 def _stub_domains(document: Document) -> Iterator[Edit]:
     """Give forwards of single domains their own servers: a server may have one forward only. One whose domain has a
-    server already was never asked, since the longest name is, and goes: CoreDNS refuses two servers of one name."""
+    server already is deleted. It was never asked, since the longest name is, and CoreDNS refuses two servers of one
+    name."""
     moved, taken = "", {_address(word.text) for server in document.servers for word in server.words}
     for server in document.servers:
         forwards = [plugin for plugin in server.inner if plugin.name == "forward"]
