@@ -97,43 +97,42 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 LONG = (
     "tests/flows/addons/test_addon_lives.py",
-    "tests/instances/lives/test_killed_instances.py",
-    "tests/instances/lives/test_deletions_with_hooks.py",
-    "tests/flows/modules/test_idle_day.py",
-    "tests/flows/modules/test_overtaking.py",
-    "tests/flows/addons/test_addon_story.py",
-    "tests/kube/test_real_cluster.py",
-    "tests/flows/modules/test_shipped.py",
-    "tests/flows/addons/test_addon_causes.py",
-    "tests/flows/modules/test_webhooks.py",
-    "tests/flows/test_webhook_examples.py",
-    "tests/flows/test_conversion.py",
     "tests/test_shipped_addons.py",
-    "tests/flows/modules/test_hundred_modules.py",
+    "tests/flows/addons/test_addon_story.py",
+    "tests/flows/test_conversion.py",
+    "tests/contract/test_resident_references.py",
+    "tests/flows/addons/test_addon_causes.py",
+    "tests/contract/test_carriers.py",
+    "tests/test_addon_rights.py",
+    "tests/instances/lives/test_killed_instances.py",
+    "tests/flows/modules/test_webhooks.py",
+    "tests/flows/taken/test_taken_addons.py",
+    "tests/test_chart_releases.py",
+    "tests/flows/test_webhook_examples.py",
+    "tests/releases/test_releases_killed.py",
+    "tests/flows/modules/test_module_lives.py",
     "tests/flows/test_answers.py",
+    "tests/flows/addons/test_protection.py",
+    "tests/flows/test_admission.py",
+    "tests/kubesandbox/contract/test_kubectl.py",
     "tests/flows/test_certificates.py",
-    "tests/kube/test_real_outages.py",
-    "tests/flows/test_cloud_replicas.py",
-    "tests/flows/test_commands_on_cluster.py",
-    "tests/cli/test_webhooks.py",
-    "tests/flows/test_disasters.py",
-    "tests/test_docs_addons.py",
-    "tests/flows/test_cluster_away.py",
-    "tests/flows/modules/test_metrics_of_hooks.py",
-    "tests/test_chart_webhooks.py",
+    "tests/instances/lives/test_killed_replacements.py",
     "tests/instances/lives/test_awkward_deletions.py",
-    "tests/cloud/scenarios/test_scenarios.py",
-    "tests/test_chart_addons_rights.py",
-    "tests/flows/addons/test_addon_adoption.py",
-    "tests/security/test_hung_loop.py",
+    "tests/flows/test_cluster_away.py",
+    "tests/flows/addons/test_air_gap.py",
+    "tests/kube/test_credentials.py",
+    "tests/process/test_fork_traps.py",
+    "tests/flows/test_cloud_replicas.py",
+    "tests/flows/modules/test_metrics_of_hooks.py",
+    "tests/kube/test_real_outages.py",
 )
-"""Files that take longest in `.ci/run`, from 66 s to 15 s: late ones would keep a worker busy after the others."""
+"""Files that take longest in `.ci/run`, from 261 s to 30 s: late ones would keep a worker busy after the others."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Spread the files of stories evenly among the others: while a story waits, other tests compute. Alone at the
     end of a run, stories would leave the processors idle for minutes, so the last tests of a worker, of which others
-    can take some, are none. The longest files come first, one for each worker in turns."""
+    can take some, are none. The longest files are in the first part of what each worker gets."""
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
     longest = sorted((file for file in files if _name(file) in LONG), key=lambda file: LONG.index(_name(file)))
     others = [file for file in files if _name(file) not in LONG]
@@ -168,11 +167,12 @@ def _workers() -> int:
 
 
 def _dealt(files: Sequence[list[pytest.Item]]) -> Iterator[tuple[float, list[pytest.Item]]]:
-    """Files with their places, which are in the first tenth of the tests that a worker gets: to and fro between the
-    workers, so that each gets about as much. When others take from a worker, they take what is at its end."""
+    """Files with their places: to and fro between the workers, so that each gets about as much. Most of them wait, so
+    other tests come between them, and the processors are not idle; but all are in the first half of the tests that a
+    worker gets, as others take from a worker what is at its end."""
     workers = _workers()
     rounds = -(-len(files) // workers)
     for index, file in enumerate(files):
         turn, position = divmod(index, workers)
         share = workers - 1 - position if turn % 2 else position
-        yield (share + turn / rounds / 10) / workers, file
+        yield (share + turn / rounds / 2) / workers, file
