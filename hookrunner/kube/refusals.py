@@ -172,6 +172,12 @@ def describe_unreachable(error: BaseException, connection: Connection) -> str:
     return f"{connection.server}: {describe_error(error)}{origin}"
 
 
+_NO_CONNECTION: dict[type[Exception], str] = {
+    aiohttp.ClientConnectorError: "Cannot connect",
+    aiohttp.ClientProxyConnectionError: "Cannot connect to the proxy",
+}
+
+
 def describe_error(error: BaseException, authorities: str = "") -> str:
     """For a person. Some exceptions have no text, timeouts above all; others speak of aiohttp's own matters.
     `authorities` is the setting that names trusted certificates, for advice."""
@@ -181,8 +187,12 @@ def describe_error(error: BaseException, authorities: str = "") -> str:
         return f"Cannot connect: no TLS: {error.os_error.reason or error.os_error}"
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the answer broke off in the middle"
-    if type(error) is aiohttp.ClientConnectorError and error.os_error.errno:
-        return f"Cannot connect: {os.strerror(error.os_error.errno)}"
+    if isinstance(error, aiohttp.ClientHttpProxyError):  # its text has the proxy's URL, with the password
+        return f"the proxy answers HTTP {error.status}"
+    if isinstance(error, aiohttp.ClientResponseError):  # its text has several lines, and the URL
+        return f"the answer is not HTTP: {error.message.partition(':')[0]}"
+    if isinstance(error, aiohttp.ClientConnectorError) and type(error) in _NO_CONNECTION and error.os_error.errno:
+        return f"{_NO_CONNECTION[type(error)]}: {os.strerror(error.os_error.errno)}"
     if isinstance(error, aiohttp.ConnectionTimeoutError):  # its text has the URL, of which each attempt has another
         return "Cannot connect: no answer in time"
     return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)

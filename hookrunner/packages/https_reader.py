@@ -189,7 +189,7 @@ class HttpsReader:
             etag, body = self._kept[url]
             return body, etag
         if response.status != 200:
-            raise PackageError("Unreachable", f"{_shown(url)}: HTTP {response.status} {response.reason}")
+            raise PackageError("Unreachable", f"{_shown(url)}: HTTP {response.status}")
         _require_plain(url, response)
         return await _read_body(response, most), response.headers.get("ETag", "")
 

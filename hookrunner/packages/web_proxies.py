@@ -30,7 +30,10 @@ class WebProxies:
         host = (url.host or "").rstrip(".").lower()
         if not proxy or is_loopback(host) or is_bypassed(host, url.port or 0, self._variable("no_proxy")):
             return None
-        return URL(proxy if "://" in proxy else f"http://{proxy}")
+        try:
+            return URL(proxy if "://" in proxy else f"http://{proxy}")
+        except ValueError:
+            raise ValueError(f"{url.scheme.upper()}_PROXY is no address; write http://HOST:PORT") from None
 
     def _variable(self, name: str) -> str:
         return self.environ.get(name.upper()) or self.environ.get(name) or ""

@@ -103,6 +103,7 @@ async def test_a_server_that_hangs_is_left_at_the_deadline(place: WebPlace) -> N
     "answer, reason, problem",
     [
         (Answer(status=500), "Unreachable", "/stable: HTTP 500"),
+        (Answer(headers={"X": "x" * 9000}), "Unreachable", "/stable: the answer is not HTTP: Got more than 8190 bytes"),
         (Answer(status=401), "Unreachable", "HTTP 401"),
         (Answer(status=403), "Unreachable", "HTTP 403"),
         (Answer(status=429), "Unreachable", "HTTP 429"),

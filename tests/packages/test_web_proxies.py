@@ -113,11 +113,31 @@ async def test_packages_come_through_a_proxy_that_knows_the_names(place: WebPlac
     assert all(b64encode(b"me:secret").decode() in head for head in heads)
 
 
-async def test_a_proxy_that_is_away_is_named_without_its_password(place: WebPlace) -> None:
-    async with reader_through(f"me:secret@{HERE}:1") as reader:
+@asynccontextmanager
+async def refusing_proxy() -> AsyncIterator[int]:
+    """The port of a proxy that does not accept a login."""
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 \x1b[31mNo\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, HERE) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+@each(
+    "proxy, problem",
+    [
+        (f"me:secret@{HERE}:1", "Cannot connect to the proxy: Connection refused"),
+        (f"me:secret@{HERE}:{{port}}", "the proxy answers HTTP 407"),
+        ("me:secret", "HTTPS_PROXY is no address; write http://HOST:PORT"),
+    ],
+)
+async def test_a_proxy_that_fails_is_named_without_its_password(proxy: str, problem: str) -> None:
+    async with refusing_proxy() as port, reader_through(proxy.format(port=port)) as reader:
         error = await refusal_of(HttpsSource("https://packages.example", reader, KUBERNETES, 30).read_channel("stable"))
-    assert error.reason == "Unreachable"
-    assert "secret" not in str(error)
+    assert (error.reason, str(error)) == ("Unreachable", f"https://packages.example/stable: {problem}")
 
 
 async def test_public_server_leads_to_no_private_address_behind_a_proxy(place: WebPlace) -> None:
