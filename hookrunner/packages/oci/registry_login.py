@@ -25,7 +25,8 @@ _LIFE = 60.0
 _EARLY = 10.0
 """Seconds before its end in which a token is not used any more."""
 _SCHEME = re.compile(r"(?:^|,)\s*(bearer|basic)(?=\s|,|$)", re.IGNORECASE)
-_PARAMETER = re.compile(r'([a-zA-Z_]+)\s*=\s*("(?:[^"\\]|\\.){0,4096}"|[^\s",]{1,4096})')
+_PARAMETER = re.compile(r'(?<![a-zA-Z_])([a-zA-Z_]++)\s*+=\s*+("(?:[^"\\]|\\.){0,4096}"|[^\s",]{1,4096})')
+"""Linear in its text: an answer may have a megabyte of headers, of one letter each."""
 _TOKEN = re.compile(r"[\x21-\x7e]{1,32768}")
 
 
