@@ -137,12 +137,13 @@ class InstancePlanner:
         return prepared
 
     def _plan(self, prepared: PreparedBuild) -> Plan:
-        """`asked` is of the instance that the run was prepared with: an edit meanwhile has a run of its own."""
-        given_up = self.given_up
+        """What the user asks for, and the account, are of the instance that the run was prepared with: an edit
+        meanwhile has a run of its own, with gates that look at its account."""
+        given_up, account = self.given_up, prepared.instance.account
         return Plan(
             InstanceBuild(prepared, self._parts.tools),
-            self.options(self._parts.usual),
-            self.options(ReleaseOptions()),
+            replace(self.options(self._parts.usual), account=account),
+            replace(self.options(ReleaseOptions()), account=account),
             Fallback(self._last_healthy, self.instance.fields.rollback_on_failure, given_up.revision, given_up.reason),
             prepared.instance.asked,
             self.instance.unit,

@@ -1,6 +1,7 @@
 """Plans of one instance: packages are read from a directory and built by the real builder; releases and the
 cluster are fakes with memory."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -88,8 +89,8 @@ class Served:
 @dataclass
 class World:
     """The addon `dns` with the versions 1.0 and 2.0 in a directory; the channel leads to 1.0. `status` is that of the
-    instance as it was written last, `marked` counts the finalizers that were set; a deletion with the policy Orphan
-    needs a `client`."""
+    instance as it was written last, `marked` counts the finalizers that were set, and `while_marking` is called with
+    each; a deletion with the policy Orphan needs a `client`."""
 
     directory: Path
     addon: Addon = field(
@@ -106,6 +107,7 @@ class World:
     gates: GateWorld = field(default_factory=GateWorld)
     status: JSON = None
     marked: int = 0
+    while_marking: Callable[[], None] = lambda: None
     reported: list[str] = field(default_factory=list)
     events: EventServer = field(default_factory=EventServer)
     client: Any = None
@@ -134,6 +136,7 @@ class World:
     def _parts(self) -> PlannerParts:
         async def mark(_addon: Addon, _instance: Instance) -> None:
             self.marked += 1
+            self.while_marking()
 
         async def admit(seen: Instance, addon: Addon, _served: Capabilities) -> GateVerdict:
             return verdict_on(seen, addon, self.gates)

@@ -197,6 +197,16 @@ async def test_edit_during_a_run_is_an_attempt_of_the_next_run(world: World) -> 
     assert (await plan(live)).attempt_digest("d") != before
 
 
+async def test_edit_during_a_run_does_not_change_the_account_that_the_gates_looked_at(world: World) -> None:
+    """Else who removes it at the right moment gets the rights of hookrunner, also with --addon-accounts require."""
+    world.gates = replace(world.gates, account_required=True)
+    live = world.live(instance(spec={"serviceAccountName": "web"}))
+    world.while_marking = lambda: live.planner.update(instance(spec={}))
+    planned, account = await plan(live), ServiceAccount("default", "web")
+    assert (planned.options.account, planned.restoring.account) == (account, account)
+    assert live.planner.present(live.state).restoring.account == account
+
+
 async def test_revision_that_was_given_up_leads_back_to_the_healthy_one(world: World) -> None:
     live = world.live(instance())
     world.status = {"lastHealthy": {"revision": 4}}
