@@ -134,6 +134,7 @@ class ObjectBuilder:
                 return _RenderedPackage(objects, size, chart=record_of(request))
 
     async def _render_chart(self, request: BuildRequest) -> _RenderedPackage:
+        account = request.instance.account
         chart = await self._renderer.render(
             RenderRequest(
                 directory=request.directory,
@@ -143,6 +144,7 @@ class ObjectBuilder:
                 capabilities=request.capabilities,
                 install=request.install,
                 quotes=request.terms.quotes,
+                user=account.user if account else "",
             )
         )
         paths = _SOURCE.findall(chart.manifest)

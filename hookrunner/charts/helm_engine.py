@@ -57,7 +57,8 @@ _CHART = b"name: probe\nversion: 1.0.0\napiVersion: v2\n"
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
     """What templates see besides values. An empty `kube_version` is the engine's own. With `lookup`, templates see the
-    cluster that the worker's environment leads to; without it they find nothing."""
+    cluster that the worker's environment leads to, with the rights of `user`, if that is not empty; without it they
+    find nothing."""
 
     name: str = "release"
     namespace: str = "default"
@@ -66,6 +67,7 @@ class RenderOptions:
     kube_version: str = ""
     api_versions: tuple[str, ...] = ()
     lookup: bool = False
+    user: str = ""
 
 
 class HelmEngine(Protocol):

@@ -5,7 +5,7 @@ The calls go below the package's Python classes, whose signatures hide the clust
 """
 
 from contextlib import closing
-from functools import cached_property
+from functools import lru_cache
 
 import helm_python
 import orjson
@@ -15,9 +15,15 @@ from hookrunner.charts.helm_engine import RenderOptions
 from hookrunner.errors import BadChart, RenderFailed
 from kubetypes.json_values import JSON
 
+_MOST_USERS = 8
+
 
 class HelmLibrary:
-    """Keeps its connection to the cluster, so that `lookup` need not repeat discovery."""
+    """Keeps its connections to the cluster, one for each user that it acts as, so that `lookup` need not repeat
+    discovery."""
+
+    def __init__(self) -> None:
+        self._connect = lru_cache(_MOST_USERS)(_connect)
 
     def render(self, archive: bytes, values: JSON, options: RenderOptions) -> dict[str, str]:
         """Render; the texts by template path. Raises BadChart, or RenderFailed with Helm's unchanged message.
@@ -35,17 +41,16 @@ class HelmLibrary:
     def _render(self, chart: object, values: JSON, options: RenderOptions) -> dict[str, str]:
         parts = orjson.dumps(values).decode(), orjson.dumps(_release(options)).decode()
         if options.lookup:
-            text = _native.call_string("helm_render_with_config", self._connection, chart, *parts)
+            text = _native.call_string("helm_render_with_config", self._connect(options.user)._raw(), chart, *parts)
         else:
             text = _native.call_string("helm_render", chart, *parts)
         texts: dict[str, str] = orjson.loads(text)
         return texts
 
-    @cached_property
-    def _connection(self) -> int:
-        """Found by the environment: KUBECONFIG, `~/.kube/config`, or the service account of the pod."""
-        handle: int = _native.call_handle("helm_config_new", "{}")
-        return handle
+
+def _connect(user: str) -> helm_python.Config:
+    """Found by the environment: KUBECONFIG, `~/.kube/config`, or the service account of the pod. It closes itself."""
+    return helm_python.Config(kube_as_user=user or None)
 
 
 def _release(options: RenderOptions) -> dict[str, JSON]:

@@ -186,6 +186,7 @@ def _options(order: dict[str, Any], looks_up: bool) -> RenderOptions:
         kube_version=order["kube_version"],
         api_versions=tuple(order["api_versions"]),
         lookup=looks_up and order["lookup"],
+        user=order["user"],
     )
 
 

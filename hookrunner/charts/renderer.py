@@ -258,6 +258,7 @@ def request(order: RenderRequest, lookup: bool) -> dict[str, Any]:
         "labels": dict(order.labels),
         "quotes": order.quotes,
         "lookup": lookup,
+        "user": order.user,
     }
 
 

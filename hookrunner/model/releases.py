@@ -39,7 +39,8 @@ class Capabilities:
 class RenderRequest:
     """A request to render one chart. `directory` is the module's; `name` is the release's, and the synthetic chart's if
     there is no `Chart.yaml`. `values` has the keys `global` and the module's. `labels` go on every top-level object.
-    `quotes`: errors may repeat values, as for authors at their own terminal."""
+    `quotes`: errors may repeat values, as for authors at their own terminal. `user` is the one with whose rights
+    templates look into the cluster, empty: hookrunner."""
 
     directory: Path
     name: str
@@ -50,6 +51,7 @@ class RenderRequest:
     revision: int = 1
     labels: Mapping[str, str] = field(default_factory=dict)
     quotes: bool = False
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)

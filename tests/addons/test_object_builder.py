@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import RawTestServer
 
 from hookrunner.addons.build_request import BuildRequest, BuildTerms, ImageSettings, build_digest
 from hookrunner.addons.files.addon_file import to_addon
@@ -16,6 +18,7 @@ from hookrunner.addons.instance_fields import read_instance
 from hookrunner.addons.object_builder import MIN_OPERATOR, ObjectBuilder
 from hookrunner.charts.renderer import Renderer
 from hookrunner.errors import BadManifest, BadPatch, MissingValue, UnknownKind
+from hookrunner.kube.cluster_lookup import with_kubeconfig
 from hookrunner.manifests.object_metadata import Kind
 from hookrunner.manifests.program_runner import ProgramRunner
 from hookrunner.modules.offline import stock_capabilities
@@ -40,6 +43,14 @@ POD = {"serviceAccountName": "admin", "hostPID": True, "containers": [{"name": "
 TAKING_OVER = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
 TAKING_OVER |= {"spec": {"template": {"spec": POD}}}
 CHART = {"Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n"}
+
+KUBECONFIG = """apiVersion: v1
+kind: Config
+clusters: [{{name: a, cluster: {{server: '{server}'}}}}]
+contexts: [{{name: a, context: {{cluster: a, user: a}}}}]
+users: [{{name: a, user: {{}}}}]
+current-context: a
+"""
 
 Request = Callable[..., BuildRequest]
 
@@ -95,6 +106,30 @@ async def test_chart_leads_to_the_same_objects(builder: ObjectBuilder, request_o
     charted = await builder.build(request_of({**CHART, **templates}))
     plain = await builder.build(request_of({"a.yaml": CONFIG}))
     assert charted.rendered.objects == plain.rendered.objects
+
+
+@pytest.mark.slow
+async def test_templates_look_into_the_cluster_with_the_rights_of_the_account(
+    request_of: Request, tmp_path: Path
+) -> None:
+    """Of two instances of one worker: one with an account, one without."""
+    heard: list[str] = []
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        if request.path.endswith("/nodes"):
+            heard.append(request.headers.get("Impersonate-User", ""))
+        kinds = [{"name": "nodes", "kind": "Node", "namespaced": False, "verbs": ["list"]}]
+        found = {"/api": {"versions": ["v1"]}, "/api/v1": {"groupVersion": "v1", "resources": kinds}}
+        return web.json_response(found.get(request.path, {"apiVersion": "v1", "kind": "NodeList", "items": []}))
+
+    files = CHART | {"templates/a.yaml": CONFIG.replace("__GREETING__", '{{ lookup "v1" "Node" "" "" | len }}')}
+    async with RawTestServer(answer) as server:
+        (kubeconfig := tmp_path / "kubeconfig").write_text(KUBECONFIG.format(server=server.make_url("")))
+        async with Renderer(environ=with_kubeconfig(os.environ, str(kubeconfig))) as renderer:
+            builder = ObjectBuilder(renderer, ProgramRunner(Children(Patience()), tmp_path), own_environment())
+            for spec in ({"serviceAccountName": "deployer"}, {}):
+                await builder.build(request_of(files, spec))
+    assert heard == ["system:serviceaccount:apps:deployer", ""]
 
 
 @pytest.mark.usefixtures("kubectl")
