@@ -21,7 +21,7 @@ from hookrunner.releases.health.object_status import ObjectHealth, field_of
 from kubetypes.json_values import JSON, written
 from kubetypes.light_dataclasses import dataclass
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 """What an object can be called: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/"""
 CONDITION_FIELDS = ("type", "status", "reason", "message", "lastTransitionTime")
 MOST_ADDONS = 20
@@ -74,8 +74,8 @@ def judge_component(obj: JSON, now: datetime) -> ObjectHealth:
 
 
 def addons_of(metadata: JSON) -> tuple[str, ...]:
-    """The addons whose labels an object has, sorted. A label may have a name that no object can have (`My_Addon`): that
-    counts as none, and so do all beyond the first `MOST_ADDONS`."""
+    """The addons whose labels an object has, sorted. A label may have a name that no object can have (`My_Addon`,
+    `a..b`): that counts as none, and so do all beyond the first `MOST_ADDONS`."""
     labels = metadata.get("labels") or ()
     names = (label.removeprefix(DISCOVERY_LABEL) for label in labels if label.startswith(DISCOVERY_LABEL))
     return _shared(tuple(sorted(filter(_NAME.fullmatch, names))[:MOST_ADDONS]))

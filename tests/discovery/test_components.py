@@ -28,7 +28,7 @@ def judged(conditions: Any, **labels: str) -> Any:
 
 
 def test_addons_are_those_of_the_labels_that_an_object_can_be_named_by() -> None:
-    names = ("web", "dns", "My_Addon", "", "v1.2")
+    names = ("web", "dns", "My_Addon", "", "v1.2", "a..b", "a.-b", "a-.b", "a.")
     labels = {f"discovery.addons.k8s.io/{name}": "any" for name in names} | {"app": "web"}
     assert addons_of({"labels": labels}) == ("dns", "v1.2", "web")
     assert addons_of({"labels": None}) == addons_of({}) == ()
