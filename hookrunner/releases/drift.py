@@ -87,6 +87,11 @@ class TrackedRelease:
         """Do changes count as drift, or only missing objects?"""
         return self.mode in ("warn", "repair")
 
+    def forget(self, tracked_id: ObjectId) -> None:
+        """Forget the drift of an object, and its state: the same change may come again."""
+        self.findings.pop(tracked_id, None)
+        self.seen.pop(tracked_id, None)
+
     def sent(self, tracked_id: ObjectId, metadata: JSON) -> JSON:
         """The object as it was written on the live one with this metadata."""
         marked = with_marks(self.objects[tracked_id], self.options.marks)
@@ -243,11 +248,11 @@ class Drift:
         return tuple(release.findings.values()) if release else ()
 
     def mark_repaired(self, identity: ReleaseId, findings: Collection[ObjectDrift]) -> None:
-        """Note that these objects are in sync again."""
+        """Note that these objects are in sync again. The watch need not show that: it may be interrupted while the
+        same change comes again."""
         if release := self._tracked.release(identity):
-            release.findings = {
-                tracked_id: finding for tracked_id, finding in release.findings.items() if finding not in findings
-            }
+            for tracked_id in [known for known, finding in release.findings.items() if finding in findings]:
+                release.forget(tracked_id)
 
     async def findings(self) -> AsyncGenerator[ObjectDrift, None]:
         """Yield drift when it is detected, until cancelled; for one reader. A change is reported once, until it differs
@@ -311,8 +316,7 @@ class Drift:
         if metadata is None:
             self._recheck.add(tracked_id)
         elif not release.changes_matter or not changed_fields(release.sent(tracked_id, metadata), metadata):
-            release.findings.pop(tracked_id, None)
-            release.seen.pop(tracked_id, None)  # the same change may come again
+            release.forget(tracked_id)
         elif release.seen.get(tracked_id) != state_of(metadata):
             self._recheck.add_after(tracked_id, self._backoff.delay(tracked_id, _now()))
 

@@ -189,6 +189,23 @@ async def test_the_same_change_is_reported_again_after_it_was_undone(watched: Wa
         await watched.world.apply(DEPLOYMENT, force="true")
 
 
+async def test_the_same_change_is_reported_again_if_the_watch_has_not_shown_the_repair(
+    watched: Watched, sandbox: Sandbox
+) -> None:
+    await watched.world.apply(DEPLOYMENT)
+    watched.follow(DEPLOYMENT, mode="repair")
+    change = {"metadata": {"labels": {"app": "mine"}}}
+    await watched.world.edit(DEPLOYMENT, change)
+    assert await watched.after(2) == ["default/Deployment/web /metadata/labels/app"]
+    lost = sandbox.faults.add(Fault("drop", "deployments"))
+    await watched.world.apply(DEPLOYMENT, force="true")
+    watched.drift.mark_repaired(watched.world.identity, watched.drift.known_findings(watched.world.identity))
+    await watched.world.edit(DEPLOYMENT, change)
+    sandbox.faults.remove(lost)
+    await sandbox.faults.expire("deployments")
+    assert await watched.after(5) == ["default/Deployment/web /metadata/labels/app"]
+
+
 @pytest.mark.slow
 async def test_field_that_another_controller_keeps_setting_is_reported_ever_more_rarely(watched: Watched) -> None:
     await watched.begin(MAP, mode="repair")
