@@ -95,7 +95,9 @@ class HealthTracker:
         """Track the objects of a revision instead of those of another one. `written`: some were just written, so that
         what the watch has shown may be older."""
         identity = ReleaseId(head.name, head.namespace)
-        if identity in self._releases and self._releases[identity].revision == head.revision:
+        known = self._releases.get(identity)
+        if known and known.revision == head.revision:
+            known.account = head.account  # another one takes over without another revision
             return
         self._drop(identity)
         named = {object_id(obj, identity): obj for obj in objects}

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from hookrunner.background import Background
-from hookrunner.kube.client import Client
-from hookrunner.model.releases import Head, ObjectMarks
+from hookrunner.kube.client import ApiCall, Client
+from hookrunner.kube.impersonation import ImpersonatingClient
+from hookrunner.model.releases import Head, ObjectMarks, ServiceAccount
 from hookrunner.releases.drift import Drift
 from hookrunner.releases.health.health_tracker import HealthTracker
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -32,6 +33,7 @@ READY = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, "readyRepl
 PROGRESSED = condition("Progressing", reason="NewReplicaSetAvailable")
 WEB: Any = deployment("web") | {"metadata": {"name": "web", "namespace": "default"}}
 MAP: Any = configmap("a")
+OLD = ServiceAccount("default", "old")
 
 
 class Tracked:
@@ -275,6 +277,29 @@ async def test_release_is_tracked_once_for_each_revision(tracked: Tracked) -> No
     assert [report.name for report in tracked.tracker.reports(RELEASE, 1) or ()] == ["ConfigMap a"]
     assert not tracked.tracker.tracks(replace(HEAD, revision=2))
     assert tracked.tracker.reports(RELEASE, 2) is None
+
+
+class Heard(ImpersonatingClient):
+    """Keeps as whom each request is sent."""
+
+    def __init__(self, own: Client) -> None:
+        super().__init__(own, OLD)
+        self.users: list[str] = []
+
+    async def send(self, call: ApiCall) -> bytes:
+        self.users.append(call.user)
+        return await self._own.send(call)
+
+
+async def test_account_that_takes_over_without_another_revision_reads_from_then_on(tracked: Tracked) -> None:
+    """The one before may be deleted then."""
+    heard = Heard(tracked.world.client)
+    tracker = HealthTracker(heard, tracked.world.kinds, tracked.watches, tracked.background)
+    await tracked.apply(WEB)
+    for account in (OLD, OLD._replace(name="new")):
+        tracker.track(replace(HEAD, account=account), [WEB], written=False)
+    await tracked.after(6)
+    assert heard.users[0] == "system:serviceaccount:default:new"
 
 
 async def test_release_that_begins_again_at_revision_1_is_tracked(tracked: Tracked) -> None:
