@@ -20,8 +20,9 @@ from kubetypes.json_values import JSON
 READY = "Ready"
 MOST_REFERENCES = 1000
 """An object may have 1.5 MiB; the message says how many components are not listed."""
-MOST_CONDITION_BYTES = 256 * 1024
-"""Of all references together; the conditions of further ones are left out."""
+MOST_TEXT_BYTES = 512 * 1024
+"""Of the messages and conditions of all references together; those of further ones are left out. Names may take as much
+again."""
 
 _LONGEST = 1024
 _OWN = ("phase", "version", "components")
@@ -76,19 +77,18 @@ def _place(component: Component) -> tuple[str, ...]:
 
 
 def _references(components: Sequence[Component]) -> list[JSON]:
-    references, room = list[JSON](), MOST_CONDITION_BYTES
+    references, room = list[JSON](), MOST_TEXT_BYTES
     for component in components:
-        conditions = component.conditions
-        room -= len(orjson.dumps(conditions))
-        references.append(_reference(component, conditions if room >= 0 else []))
+        texts = {"message": component.health.message[:_LONGEST], "conditions": component.conditions}
+        room -= len(orjson.dumps(texts))
+        references.append(_reference(component) | {name: text for name, text in texts.items() if text and room >= 0})
     return references
 
 
-def _reference(component: Component, conditions: list[JSON]) -> JSON:
-    key, health = component.key, component.health
+def _reference(component: Component) -> dict[str, JSON]:
+    key, status = component.key, component.health.status
     parts = {"apiVersion": component.api_version, "kind": key.kind, "namespace": key.namespace, "name": key.name}
-    parts |= {"status": health.status, "message": health.message[:_LONGEST]}
-    return {name: part for name, part in parts.items() if part} | ({"conditions": conditions} if conditions else {})
+    return {name: part for name, part in (parts | {"status": status}).items() if part}
 
 
 def _ready(phase: str, components: Sequence[Component], present: JSON, now: str) -> JSON:
