@@ -20,6 +20,7 @@ from tests.controlplane.processes import Processes, free_port
 from tests.oracles.go_programs import go_program
 from tests.packages.oci.artifacts import Artifact, sha256
 from tests.packages.oci.registry_server import USER
+from tests.packages.oci.token_server import ISSUER, SERVICE, TokenServer
 
 GO_MODULE = Path(__file__).parent / "registry"
 _PASSWORDS = "me:$2b$05$o7N.iO/17VFzfX0JdQDRoeEMFuaPGMrpmiPVlxa/ckkYq1SsvsGXO\n"
@@ -28,11 +29,11 @@ _PASSWORDS = "me:$2b$05$o7N.iO/17VFzfX0JdQDRoeEMFuaPGMrpmiPVlxa/ckkYq1SsvsGXO\n"
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A running registry. `trust` is None without TLS."""
+    """A running registry. `trust` is None without TLS; `login` is the header with which tests push."""
 
     url: str
     trust: ssl.SSLContext | None
-    has_login: bool
+    login: str
 
     def push(self, repository: str, tag: str, pushed: Artifact) -> None:
         """Push as a client does: blobs, then manifests, then the tag."""
@@ -50,7 +51,7 @@ class Distribution:
     def send(self, method: str, target: str, data: bytes | None = None, headers: dict[str, str] | None = None) -> str:
         """Send a request; where the answer leads to."""
         url = target if "://" in target else self.url + target
-        login = {"Authorization": USER.header} if self.has_login else {}
+        login = {"Authorization": self.login} if self.login else {}
         request = urllib.request.Request(url, data, {**(headers or {}), **login}, method=method)
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self.trust)
@@ -60,8 +61,11 @@ class Distribution:
 
 
 @contextmanager
-def running_registry(directory: Path, has_tls: bool = False, has_login: bool = False) -> Iterator[Distribution]:
-    """One with an empty store in the directory. Raises `BedUnavailable` if it cannot be built."""
+def running_registry(
+    directory: Path, has_tls: bool = False, has_login: bool = False, tokens: TokenServer | None = None
+) -> Iterator[Distribution]:
+    """One with an empty store in the directory. With `tokens` it takes what that server gives, which runs already.
+    Raises `BedUnavailable` if it cannot be built."""
     program, port, trust = go_program("registry", GO_MODULE), free_port(), None
     http: dict[str, object] = {"addr": f"127.0.0.1:{port}"}
     if has_tls:
@@ -70,13 +74,18 @@ def running_registry(directory: Path, has_tls: bool = False, has_login: bool = F
         trust = ssl.create_default_context(cafile=str(pair.certificate))
     (directory / "htpasswd").write_text(_PASSWORDS)
     auth = {"htpasswd": {"realm": "here", "path": str(directory / "htpasswd")}} if has_login else {}
+    login = USER.header if has_login else ""
+    if tokens:
+        (directory / "keys.json").write_text(json.dumps(tokens.keys))
+        trusted = {"realm": f"{tokens.url}/token", "jwks": str(directory / "keys.json")}
+        auth, login = {"token": {"service": SERVICE, "issuer": ISSUER, **trusted}}, f"Bearer {tokens.sign()}"
     storage = {"filesystem": {"rootdirectory": str(directory / "store")}}
     config = {"version": "0.1", "log": {"level": "warn"}, "storage": storage, "http": http, "auth": auth}
     (directory / "config.yml").write_text(json.dumps({key: part for key, part in config.items() if part}))
     processes = Processes(directory)
     try:
         processes.start("registry", [str(program), "serve", str(directory / "config.yml")])
-        registry = Distribution(f"{'https' if has_tls else 'http'}://127.0.0.1:{port}", trust, has_login)
+        registry = Distribution(f"{'https' if has_tls else 'http'}://127.0.0.1:{port}", trust, login)
         _wait(registry, processes)
         yield registry
     finally:

@@ -1,4 +1,5 @@
-// The distribution project's registry with what the tests of OCI sources need: files as storage, passwords as logins.
+// The distribution project's registry with what the tests of OCI sources need: files as storage, passwords and tokens
+// as logins.
 package main
 
 import (
@@ -6,6 +7,7 @@ import (
 
 	"github.com/distribution/distribution/v3/registry"
 	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
+	_ "github.com/distribution/distribution/v3/registry/auth/token"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
 )
 

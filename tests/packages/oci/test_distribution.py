@@ -1,4 +1,4 @@
-"""The distribution project's registry as a source: with and without TLS and a login. Level: pure."""
+"""The distribution project's registry as a source: with and without TLS, a login and tokens. Level: pure."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from hookrunner.packages.host_credentials import CredentialsFile, Login
 from hookrunner.packages.https_reader import HttpsReader
 from hookrunner.packages.oci.oci_memory import OciMemory
 from hookrunner.packages.oci.oci_source import OciSource
-from hookrunner.packages.oci.registry_client import RegistryClient
+from hookrunner.packages.oci.registry_client import RegistryClient, RegistryStore
 from hookrunner.packages.oci_locations import RegistryLocation
 from hookrunner.packages.package import parse_package
 from hookrunner.packages.publishing.registry_target import RegistryTarget
@@ -32,18 +32,27 @@ from tests.packages.oci.artifacts import (
     index_artifact,
 )
 from tests.packages.oci.registry_server import REPOSITORY, USER
+from tests.packages.oci.token_server import TokenServer
 from tests.packages.places import CHART, FILES, DirectoryPlace, refusal_of, with_checksums
 from tests.packages.signatures.openssl import make_key
+from tests.packages.web_place import serve
 
 
 @asynccontextmanager
-async def source_of(registry: Distribution, directory: Path, login: Login | None = None) -> AsyncIterator[OciSource]:
-    """The registry as a source, with a login in a file of Docker's."""
+async def store_of(registry: Distribution, directory: Path, login: Login | None = None) -> AsyncIterator[RegistryStore]:
+    """The registry's repositories, with a login in a file of Docker's."""
     entry = {"username": login.user, "password": login.password} if login else {}
     (directory / "config.json").write_text(json.dumps({"auths": {registry.url.partition("://")[2]: entry}}))
     async with HttpsReader(registry.trust) as reader:
         client = RegistryClient(reader, CredentialsFile(directory / "config.json"))
-        yield OciSource(client.open(RegistryLocation(registry.url, REPOSITORY)), OciMemory(), 30.0)
+        yield client.open(RegistryLocation(registry.url, REPOSITORY))
+
+
+@asynccontextmanager
+async def source_of(registry: Distribution, directory: Path, login: Login | None = None) -> AsyncIterator[OciSource]:
+    """The registry as a source."""
+    async with store_of(registry, directory, login) as store:
+        yield OciSource(store, OciMemory(), 30.0)
 
 
 @pytest.mark.slow
@@ -91,6 +100,24 @@ async def test_a_login_that_is_missing_or_wrong_is_named(tmp_path: Path, login: 
 
 
 @pytest.mark.slow
+async def test_tokens_of_another_server_are_taken_to_read_and_to_push(tmp_path: Path) -> None:
+    (place := DirectoryPlace(tmp_path / "channels")).put_package("coredns", "1.0", CHART)
+    tokens = TokenServer()
+    async with serve(tokens.handle) as tokens.url:
+        with running_registry(tmp_path, tokens=tokens) as registry:
+            async with store_of(registry, tmp_path, USER) as store:
+                request = MirrorRequest("coredns", ("1.0",), ())
+                done = [one async for one in mirror(place.source, [request], nullcontext(RegistryTarget(store, 30.0)))]
+            async with source_of(registry, tmp_path, USER) as source:
+                assert (await source.read_package("coredns", "1.0")).digest == done[0].digest
+            async with source_of(registry, tmp_path, Login("me", "wrong-word")) as source:
+                error = await refusal_of(source.read_package("coredns", "1.0"))
+    scope = f"repository:{REPOSITORY}/coredns"
+    assert [*dict.fromkeys(tokens.given)] == [f"{scope}:pull", f"{scope}:pull,push"]
+    assert ("/token: HTTP 401: it does not accept" in str(error), "wrong-word" in str(error)) == (True, False)
+
+
+@pytest.mark.slow
 async def test_a_mirror_is_pushed_once_and_verifies(tmp_path: Path) -> None:
     (place := DirectoryPlace(tmp_path / "channels")).put_package("coredns", "1.0+a", CHART | {"empty.yaml": b""})
     place.put_channel("stable", b"manifests: [{version: 1.0+a}]\n")
@@ -98,11 +125,10 @@ async def test_a_mirror_is_pushed_once_and_verifies(tmp_path: Path) -> None:
     assert [one async for one in seal(tmp_path / "channels", read_signing_key(tmp_path / "release.key"))]
     request = MirrorRequest("coredns", (), ("stable",))
     with running_registry(tmp_path, has_tls=True, has_login=True) as registry:
-        async with source_of(registry, tmp_path, USER) as copy, HttpsReader(registry.trust) as reader:
-            client = RegistryClient(reader, CredentialsFile(tmp_path / "config.json"))
+        async with source_of(registry, tmp_path, USER) as copy, store_of(registry, tmp_path, USER) as store:
             for was_written in (True, False):
-                target = RegistryTarget(client.open(RegistryLocation(registry.url, REPOSITORY)), 30.0)
-                done = [one async for one in mirror(place.source, [request], nullcontext(target))]
+                target = nullcontext(RegistryTarget(store, 30.0))
+                done = [one async for one in mirror(place.source, [request], target)]
                 assert [one.was_written for one in done] == [was_written, was_written]
             signed = SignedSource(copy, read_keys((tmp_path / "release.pub",)))
             assert await signed.read_channel("stable") == "manifests: [{version: 1.0+a}]\n"
