@@ -21,7 +21,6 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from hookrunner import safe_files
-from hookrunner.errors import PackageError
 from hookrunner.packages.names import LARGEST_FILE, LARGEST_UNPACKED, MOST_ENTRIES, shown
 from hookrunner.packages.package_files import PackageFiles
 from kubetypes.bounds import TooLarge, in_units
@@ -82,7 +81,7 @@ class _Layer:
 
 def unpack_layers(package: str, layers: Iterable[Path], below: str = "") -> dict[str, bytes]:
     """The files below a directory, by their paths in it, after the last layer. Blocks. Raises PackageError: Malformed,
-    TooLarge; Unreachable if there is no room to unpack."""
+    TooLarge; OSError if there is no room to unpack."""
     unpacker, files = _Unpacker(package, f"{below}/" if below else ""), dict[str, bytes]()
     for path in layers:
         with open(path, "rb") as archive:
@@ -119,9 +118,6 @@ class _Unpacker:
             raise layer.files.refusal("TooLarge", f"an archive of it cannot be used: {error}") from None
         except (tarfile.TarError, ValueError, EOFError, OverflowError, RecursionError) as error:
             raise layer.files.refusal("Malformed", f"an archive of it cannot be read: {error}; push it again") from None
-        except OSError as error:
-            text = f"cannot be unpacked: {error.strerror or error}"
-            raise PackageError("Unreachable", f"package {self.package}: {text}") from None
         return layer
 
     def _take(self, layer: _Layer, archive: tarfile.TarFile, entry: tarfile.TarInfo) -> None:

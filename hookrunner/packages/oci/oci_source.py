@@ -15,6 +15,7 @@ import io
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, NamedTuple, Protocol, TypeVar
@@ -49,6 +50,7 @@ from hookrunner.packages.oci.manifests import (
 )
 from hookrunner.packages.oci.oci_memory import OciMemory
 from hookrunner.packages.oci.package_artifacts import (
+    Blobs,
     channel_layer,
     channel_signature_layer,
     needed_blobs,
@@ -292,18 +294,23 @@ class OciSource:
     async def _read_files(self, component: str, package: str, manifest: Manifest) -> Mapping[str, bytes]:
         """The files of a package, whose blobs are written to a directory for that time."""
         needed = {blob.digest: blob for blob in needed_blobs(package, manifest)}
-        with TemporaryDirectory(prefix="hookrunner-oci-") as scratch:
-            blobs = {digest: Path(scratch, digest.partition(":")[2]) for digest in needed}
+        try:
+            with TemporaryDirectory(prefix="hookrunner-oci-") as scratch:
+                blobs = {digest: Path(scratch, digest.partition(":")[2]) for digest in needed}
+                save = partial(self._save, component, package, blobs)
+                await side_by_side(list(needed.values()), save)
+                return await asyncio.to_thread(unpack_artifact, package, manifest, blobs)
+        except OSError as error:
+            text = f"cannot be unpacked: {error.strerror or error}; see TMPDIR, by default /tmp"
+            raise refusal(package, "Unreachable", text) from None
 
-            async def save(blob: Descriptor) -> None:
-                # Here, not in a thread: one that opens when this is cancelled would leave the file open.
-                with open(blobs[blob.digest], "w+b") as file:  # noqa: ASYNC230
-                    await self._store.save_blob(component, blob, file)
-                    digest, size = await asyncio.to_thread(_digest_of_file, file)
-                require_content(f"package {package}", blob, digest, size)
-
-            await side_by_side(list(needed.values()), save)
-            return await asyncio.to_thread(unpack_artifact, package, manifest, blobs)
+    async def _save(self, component: str, package: str, blobs: Blobs, blob: Descriptor) -> None:
+        """Write a blob to its file, checked. Raises OSError."""
+        # Here, not in a thread: one that opens when this is cancelled would leave the file open.
+        with open(blobs[blob.digest], "w+b") as file:  # noqa: ASYNC230
+            await self._store.save_blob(component, blob, file)
+            digest, size = await asyncio.to_thread(_digest_of_file, file)
+        require_content(f"package {package}", blob, digest, size)
 
     async def _explain_missing(self, component: str, version: str) -> PackageError:
         if not is_repository_part(component):

@@ -1,7 +1,11 @@
 """Artifacts, charts, images and indexes as packages, and those that are none. Level: pure."""
 
 import json
+import tempfile
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from hookrunner.metrics.names import Metrics
 from hookrunner.packages.oci import oci_memory
@@ -216,6 +220,16 @@ async def test_a_component_that_can_be_no_repository_is_not_asked_for(name: str)
     async with registry_server() as registry:
         assert (await refusal_of(registry.source().read_package(name, "1.0"))).reason in ("NotFound", "Malformed")
         assert registry.requests == []
+
+
+async def test_a_package_that_cannot_be_unpacked_is_reported(
+    registry: RegistryServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    registry.push_package("1.0", files_artifact(FILES))
+    error = await refusal_of(registry.source().read_package("coredns", "1.0"))
+    text = "package coredns 1.0: cannot be unpacked: No such file or directory; see TMPDIR, by default /tmp"
+    assert (error.reason, str(error)) == ("Unreachable", text)
 
 
 # ── trust ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
