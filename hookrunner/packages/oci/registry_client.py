@@ -64,8 +64,10 @@ _MOST_PAUSES = 3
 _LONGEST_PAUSE = 10.0
 _PAUSE = 1.0
 """Seconds before a registry that answers 429 is asked again, at most, and unless it names a pause."""
-_MOST_PAGES = 20
-"""Of 1,000 tags at most."""
+_MOST_PAGES, _MOST_TAGS = 20, 20_000
+"""A page has 1,000 tags, unless the registry does as it likes."""
+_LONGEST_TAG = 128
+"""Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pulling-manifests"""
 
 _Send = Callable[[WebRequest], Awaitable[WebAnswer]]
 
@@ -229,13 +231,13 @@ class RegistryStore:
             _require(answer, HTTPStatus.OK)
             tags += _parse_tags(answer)
             following = answer.headers.get("link", "")
-            if 'rel="next"' not in following:
+            if 'rel="next"' not in following or len(tags) >= _MOST_TAGS:
                 break
             target = following.partition("<")[2].partition(">")[0]
             request = self.client.reader.lead(request, target, "continues its tags")
             if request.url.origin() != URL(self.location.server).origin():
                 break
-        return tags
+        return tags[:_MOST_TAGS]
 
     async def _ask(self, name: str, request: WebRequest) -> WebAnswer:
         return await self.client.ask(request, self._repository(name), LARGEST_CHANNEL)
@@ -256,7 +258,7 @@ def _parse_tags(answer: WebAnswer) -> list[str]:
         tags = None
     if not isinstance(tags, list) or len(answer.body) > LARGEST_CHANNEL:
         raise PackageError("Malformed", f"{answer.request.url}: the answer is no list of tags; correct the registry")
-    return [tag for tag in tags if isinstance(tag, str)]
+    return [tag for tag in tags if isinstance(tag, str) and len(tag) <= _LONGEST_TAG]
 
 
 def _pause(answer: WebAnswer) -> float:

@@ -22,6 +22,8 @@ from kubetypes.light_dataclasses import dataclass
 
 LARGEST_TOKEN = 64 << 10
 _LIFE = 60.0
+"""Seconds of a token that names no end, and of one that ends earlier: it is renewed when it is refused, and one that
+counted as ended at once would never be sent. Docker's client does the same."""
 _EARLY = 10.0
 """Seconds before its end in which a token is not used any more."""
 _SCHEME = re.compile(r"(?:^|,)\s*(bearer|basic)(?=\s|,|$)", re.IGNORECASE)
@@ -78,7 +80,7 @@ def parse_token(realm: str, body: bytes, now: float) -> Token:
     token, life = values.get("token") or values.get("access_token"), values.get("expires_in") or _LIFE
     if not isinstance(token, str) or not _TOKEN.fullmatch(token) or not isinstance(life, int | float):
         raise PackageError("Unreachable", f"{realm}: the answer has no token that can be used")
-    return Token(f"Bearer {token}", now + max(float(life) - _EARLY, 0.0))
+    return Token(f"Bearer {token}", now + max(float(life), _LIFE) - _EARLY)
 
 
 def requested_pause(headers: Mapping[str, str], now: float) -> float | None:

@@ -1,5 +1,6 @@
 """Registries that ask for logins, limit requests, redirect and lie. Level: pure."""
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -269,6 +270,10 @@ async def test_a_list_of_tags_that_never_ends_is_cut(registry: RegistryServer) -
     registry.answers[path] = [web.Response(body=b'{"tags": ["1.0"]}', headers=link)]
     await registry.source().list_versions("coredns")
     assert len(registry.requests) == 20
+    registry.requests.clear()
+    many = json.dumps({"tags": ["1.0"] * 30_000 + ["1" * 129]}).encode()
+    registry.answers[path] = [web.Response(body=many, headers=link)]
+    assert (len(await registry.source().list_versions("coredns")), len(registry.requests)) == (20_000, 1)
 
 
 def test_logins_are_in_no_text_of_the_client() -> None:

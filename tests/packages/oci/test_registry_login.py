@@ -56,7 +56,7 @@ def test_a_token_is_asked_for_with_the_registrys_own_words() -> None:
     [
         (b'{"token": "t", "expires_in": 300}', Token("Bearer t", 1290.0)),
         (b'{"access_token": "t"}', Token("Bearer t", 1050.0)),
-        (b'{"token": "t", "expires_in": 1}', Token("Bearer t", 1000.0)),
+        (b'{"token": "t", "expires_in": 1}', Token("Bearer t", 1050.0)),
         (b'{"token": "t\\r\\nX: y"}', None),
         (b'{"token": ["t"]}', None),
         (b'{"token": "t", "expires_in": "long"}', None),
