@@ -41,7 +41,7 @@ def keep_certificate(snapshots, values):
 def stored(secrets):
     """What the Secret has; empty if it does not exist, or is not whole."""
     for secret in secrets:
-        data = {key: base64.b64decode(text).decode() for key, text in (secret or {}).items()}
+        data = {key: base64.b64decode(text).decode(errors="replace") for key, text in (secret or {}).items()}
         if {"cert", "key", "ca"} <= data.keys():
             return {"certificate": data["cert"], "key": data["key"], "trusted": data["ca"]}
     return {}
