@@ -13,7 +13,7 @@ already is compared and left alone: a mirror is continued by the same command.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from hookrunner.errors import BadInput
 from hookrunner.packages.channels import Channel, parse_channel
@@ -88,18 +88,24 @@ async def mirror(
         for number, (component, version) in enumerate(packages, 1):
             was_written, digest = await _copy_package(opened, source, component, version)
             yield Mirrored(f"{component} {version}", number, total, was_written, digest)
-        for number, (name, text) in enumerate(channels.items(), len(packages) + 1):
-            signature = await source.read_channel_signature(name)
-            was_written = await opened.put_channel(name, text.encode(), signature)
-            missing = await _missing(opened, parse_channel(name, text), components)
+        for number, (name, read) in enumerate(channels.items(), len(packages) + 1):
+            was_written = await opened.put_channel(name, read.text.encode(), read.signature)
+            missing = await _missing(opened, parse_channel(name, read.text), components)
             yield Mirrored(f"channel {name}", number, total, was_written, missing=missing)
 
 
-async def _read_channels(source: PackageSource, names: Sequence[str]) -> dict[str, str]:
-    """The channels' texts, of one commit if they are in git: after a push in between all are read again. Raises
+class _ReadChannel(NamedTuple):
+    """A channel as it was read at one time: its text, which can be used, and its signature, empty without one."""
+
+    text: str
+    signature: bytes
+
+
+async def _read_channels(source: PackageSource, names: Sequence[str]) -> dict[str, _ReadChannel]:
+    """The channels, of one commit if they are in git: after a push in between all are read again. Raises
     PackageError."""
     while True:
-        channels, commits = dict[str, str](), set[str]()
+        channels, commits = dict[str, _ReadChannel](), set[str]()
         for name in names:
             channels[name] = await _read_channel(source, name)
             commits.add(source.commit)
@@ -107,16 +113,17 @@ async def _read_channels(source: PackageSource, names: Sequence[str]) -> dict[st
             return channels
 
 
-async def _read_channel(source: PackageSource, name: str) -> str:
-    """A channel's text, which can be used. Raises PackageError."""
+async def _read_channel(source: PackageSource, name: str) -> _ReadChannel:
+    """Raises PackageError. The signature is read at once: minutes later, when packages are copied, it may be that of
+    another text."""
     text = await source.read_channel(name)
     parse_channel(name, text, source.location)
-    return text
+    return _ReadChannel(text, await source.read_channel_signature(name))
 
 
-def _packages(request: MirrorRequest, channels: dict[str, str]) -> list[tuple[str, str]]:
+def _packages(request: MirrorRequest, channels: dict[str, _ReadChannel]) -> list[tuple[str, str]]:
     """Component and version of each package to copy. Raises BadInput without any."""
-    read = [parse_channel(name, channels[name]) for name in request.channels]
+    read = [parse_channel(name, channels[name].text) for name in request.channels]
     named = [entry.version for channel in read for entry in channel.entries_of(request.component)]
     if not (versions := request.versions or named):
         names = ", ".join(request.channels) or "none"

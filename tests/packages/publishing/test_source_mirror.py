@@ -65,6 +65,17 @@ async def test_mirror_has_the_same_bytes_and_verifies_as_the_source_does(place: 
     assert await source.read_channel("stable") == CHANNEL.decode()
 
 
+async def test_channel_that_changes_during_the_copy_keeps_its_signature(place: WebPlace, tmp_path: Path) -> None:
+    keys = read_keys((tmp_path / "release.pub",))
+    work = mirror(SignedSource(place.source, keys), [ALL], DirectoryTarget.opened(tmp_path / "mirror"))
+    await anext(work)
+    place.put_channel("stable", b"manifests: []\n")
+    place.put_channel("stable.sig", read_signing_key(tmp_path / "release.key").sign(b"manifests: []\n"))
+    assert len([one async for one in work]) == 2
+    copy = SignedSource(DirectorySource(tmp_path / "mirror"), keys)
+    assert await copy.read_channel("stable") == CHANNEL.decode()
+
+
 async def test_registry_gets_packages_before_channels_and_verifies_as_the_source_does(
     place: WebPlace, tmp_path: Path
 ) -> None:
