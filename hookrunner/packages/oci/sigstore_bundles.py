@@ -72,10 +72,10 @@ def read_bundle(bundle: bytes, digest: str) -> Iterator[Statement]:
     """What is signed in a bundle, if that is about the manifest with this digest."""
     envelope = load_shaped(bundle, _BUNDLE).get("dsseEnvelope") or {}
     content = _decode(envelope.get("payload", ""))
-    statement = load_shaped(content, _STATEMENT)
+    statement = load_shaped(content, _STATEMENT) if envelope.get("payloadType") == _IN_TOTO else {}
     digests = [subject["digest"].get("sha256") for subject in statement.get("subject", ())]
     if statement.get("predicateType") == SIGNED and digest.removeprefix("sha256:") in digests:
-        text = _signed_text(envelope["payloadType"].encode(), content)
+        text = _signed_text(_IN_TOTO.encode(), content)
         yield from (Statement(text, signature["sig"].encode()) for signature in envelope["signatures"])
 
 

@@ -70,14 +70,16 @@ class Publisher:
         layers = [(descriptor(SIMPLE_SIGNING, text, **{SIGNATURE: "".join(line.split())}), text) for line in signatures]
         self.registry.push(f"{REPOSITORY}/{name}", signature_tag(digest), artifact(IMAGE_CONFIG, layers))
 
-    def bundle(self, digest: str, kind: str = SIGNED, key: str = "cosign", envelope: str = "dsseEnvelope") -> bytes:
-        """What `cosign sign --key` of cosign 3 makes for a manifest."""
+    def bundle(
+        self, digest: str, kind: str = SIGNED, key: str = "cosign", envelope: str = "dsseEnvelope", of: bytes = IN_TOTO
+    ) -> bytes:
+        """What `cosign sign --key` of cosign 3 makes for a manifest; `of` is the type of what is signed."""
         subject = [{"digest": {"sha256": digest.removeprefix("sha256:")}}]
         content = json.dumps({"_type": "x", "subject": subject, "predicateType": kind, "predicate": {}}).encode()
-        text = b"DSSEv1 %d %s %d %s" % (len(IN_TOTO), IN_TOTO, len(content), content)
+        text = b"DSSEv1 %d %s %d %s" % (len(of), of, len(content), content)
         (self._directory / "text").write_bytes(text)
         lines = sign(self._directory / f"{key}.key", self._directory / "text").decode().split()
-        made = {"payload": base64.b64encode(content).decode(), "payloadType": IN_TOTO.decode()}
+        made = {"payload": base64.b64encode(content).decode(), "payloadType": of.decode()}
         return json.dumps({envelope: made | {"signatures": [{"sig": "".join(lines)}]}}).encode()
 
     def refer(self, name: str, digest: str, bundle: bytes, listed: str, listed_type: str = BUNDLE) -> None:
@@ -162,8 +164,9 @@ async def test_package_is_read_if_a_bundle_is_a_signature_of_it(
         lambda publisher, digest: publisher.bundle(digest, kind="https://spdx.dev/Document"),
         lambda publisher, digest: publisher.bundle(digest, key="other"),
         lambda publisher, digest: publisher.bundle(digest, envelope="messageSignature"),
+        lambda publisher, digest: publisher.bundle(digest, of=b"application/x-other"),
         lambda publisher, digest: publisher.bundle(digest).replace(b'"payload": "', b'"payload": "%'),
-        lambda publisher, digest: publisher.bundle(digest).replace(b"in-toto+json", b"in-toto+xml"),
+        lambda publisher, digest: publisher.bundle(digest, of=b"x").replace(b'"x"', b'"%s"' % IN_TOTO),
         lambda publisher, digest: publisher.bundle(digest) + b" " * LARGEST_BUNDLE,
         lambda publisher, digest: b"garbage",
         lambda publisher, digest: b"{}",
