@@ -202,7 +202,7 @@ class DirectorySource:
 
     def _walk(self, directory: Path, files: PackageFiles) -> Iterator[_FileOnDisk]:
         """The files below a directory, each resolved, in the order of their names."""
-        waiting, directories = [("", directory, frozenset[Path]())], 0
+        waiting, directories, found = [("", directory, frozenset[Path]())], 0, 0
         while waiting:
             prefix, directory, above = waiting.pop()
             resolved = self._inside(directory, f"{files.package}: {prefix or directory}")
@@ -217,6 +217,8 @@ class DirectorySource:
                 entry, stat = self._resolve(resolved / name, f"{files.package}: {prefix}{name}")
                 if S_ISDIR(stat.st_mode):
                     waiting.append((f"{prefix}{name}/", entry, above | {resolved}))
+                elif (found := found + 1) > MOST_FILES:
+                    raise files.refusal("TooLarge", f"has more than {MOST_FILES:,} files")
                 else:
                     times = stat.st_mtime_ns, stat.st_ctime_ns
                     yield _FileOnDisk(prefix + name, entry, stat.st_size, stat.st_ino, *times)

@@ -134,6 +134,15 @@ async def test_a_directory_of_directories_ends(place: DirectoryPlace) -> None:
     assert "has more than 1,000 directories" in str(await refusal(place))
 
 
+async def test_a_directory_of_files_is_counted_before_one_is_read(place: DirectoryPlace) -> None:
+    place.put_package("coredns", "1.0", {"0.yaml": b""})
+    first = place.root / "packages/coredns/1.0/0.yaml"
+    os.truncate(first, 100 << 20)
+    for number in range(1, 1001):
+        os.link(first, first.with_name(f"{number}.yaml"))
+    assert "has more than 1,000 files" in str(await refusal(place))
+
+
 async def test_a_file_of_100_megabytes_is_not_read_whole(place: DirectoryPlace) -> None:
     place.put_package("coredns", "1.0", {"large.yaml": b""})
     os.truncate(place.root / "packages/coredns/1.0/large.yaml", 100 << 20)
