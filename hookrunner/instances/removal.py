@@ -234,9 +234,10 @@ class VanishedInstances:
     home: str
     rest: Callable[[float], Awaitable[None]] = asyncio.sleep
 
-    async def purge(self, cache: InstanceCache) -> None:
-        """Purge those of one addon, however long that takes. Its instances have been listed. One that cannot be purged
-        holds up no other: its author may have seen to that."""
+    async def purge(self, cache: InstanceCache) -> bool:
+        """Purge those of one addon, however long that takes; were there any? Its instances have been listed. One that
+        cannot be purged holds up no other: its author may have seen to that."""
+        purged = list[Head]()
 
         def report(error: Exception) -> None:
             _log.warn("a release without an instance is not purged yet", addon=cache.addon.name, error=error)
@@ -246,12 +247,14 @@ class VanishedInstances:
             for head in vanished(await self.releases.list_heads(self.home), cache):
                 try:
                     await self._purge(head, cache)
+                    purged.append(head)
                 except (KubeError, ReleaseFailed) as error:
                     errors.append(error)
             if errors:
                 raise errors[0]
 
         await retry_forever(purge_all, (KubeError, ReleaseFailed), report, self.rest)
+        return bool(purged)
 
     async def _purge(self, head: Head, cache: InstanceCache) -> None:
         if cache.get(head.name):  # it was created again meanwhile

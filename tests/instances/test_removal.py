@@ -225,8 +225,9 @@ async def test_vanished_instance_is_purged_as_soon_as_that_is_possible() -> None
     written = head("dns.default.y", account=ServiceAccount("default", "deployer"))
     records, notices = Records([head("dns.default.x"), written], *refused), Notices()
     records.kept = (KeptObject("/Namespace/dns", "it is not empty"),)
-    await VanishedInstances(records, GONE, notices, "home").purge(cache("x"))
+    assert await VanishedInstances(records, GONE, notices, "home").purge(cache("x"))
     assert [*records.heads] == ["dns.default.x"]
+    assert not await VanishedInstances(records, GONE, notices, "home").purge(cache("x"))
     assert records.options.of_addon
     assert records.options.respect_ignore
     assert records.options.account == written.account, "as which it was written"

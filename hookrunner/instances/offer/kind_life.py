@@ -102,10 +102,12 @@ class KindLife:
         await retry_forever(define, (HookrunnerError,), report, self._parts.outage.rest)
 
     async def _purge(self) -> None:
-        """Purge what instances have left that vanished while no process ran, or none followed them."""
+        """Purge what instances have left that vanished while no process ran, or none followed them; one of them may have
+        replaced another instance, which returns."""
         await self.cache.listed.wait()
         await self._parts.converged()
-        await self._parts.vanished.purge(self.cache)
+        if await self._parts.vanished.purge(self.cache):
+            self._parts.registry.related.wake_rivals(self.cache.addon, "Release-Purged")
 
     async def _follow_source(self, watch: SourceWatch) -> None:
         async for addons in watch.changes():

@@ -15,7 +15,7 @@ from hookrunner.instances.reports.sight import LeftKinds, Sight
 from hookrunner.kube.back_off import Outage
 from hookrunner.model.addons import FINALIZER, Addon
 from tests.convergence.conftest import MakeSite
-from tests.instances.living import Living, addon
+from tests.instances.living import Living, addon, head_of
 
 pytestmark = pytest.mark.looptime
 
@@ -24,15 +24,19 @@ EXTERNAL: Mapping[str, str] = {"crd": "external"}
 
 
 class Cluster:
-    """Applies no definitions, and purges nothing; `purged` are the kinds whose instances were looked at for that."""
+    """Applies no definitions, and purges nothing; `purged` are the kinds whose instances were looked at for that. It may
+    take until `can_purge`."""
 
     def __init__(self) -> None:
         self.purged: list[str] = []
+        self.can_purge = asyncio.Event()
+        self.can_purge.set()
 
     async def ensure(self, *_: object) -> None: ...
 
-    async def purge(self, cache: Any) -> None:
+    async def purge(self, cache: Any) -> bool:
         self.purged.append(cache.addon.object.kind)
+        return await self.can_purge.wait()
 
 
 class Offering:
@@ -193,6 +197,22 @@ async def test_withdrawn_rival_lets_no_one_in_by_itself(make_site: MakeSite) -> 
     await world.runs()
     offering.set(external("b", **cni))
     assert (await world.runs(), world.phases) == ([], {"y": "Conflict"})
+
+
+async def test_replaced_one_returns_when_its_vanished_successor_is_purged(make_site: MakeSite) -> None:
+    """A user has taken the finalizer of the successor away while no process ran."""
+    old, new = "old.kube-system.x", "new.kube-system.x"
+    world = Living(make_site())
+    offering = Offering(world, external("old", exclusive="cni"), external("new", exclusive="cni"))
+    offering.cluster.can_purge.clear()
+    world.heads[new] = replace(head_of(new), predecessor=old, succession=1)
+    world.site.releases.installed.add(new)
+    await world.start()
+    world.put("x", "old")
+    assert (await world.runs(), world.phases) == ([], {"x": "Conflict"})
+    world.site.releases.installed.remove(new)
+    offering.cluster.can_purge.set()
+    assert await world.runs() == [old]
 
 
 async def test_global_values_of_all_addons_are_shared_at_each_change(make_site: MakeSite) -> None:
