@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from hookrunner.addons.gates.gate_world import GateWorld, first_of, may_install, precedence, rank, rivals
 from hookrunner.model.addon_status import AddonObstacle, AddonPhase, WakeUp
-from hookrunner.model.addons import REPLACES, Addon, Instance
+from hookrunner.model.addons import RECONCILE, REPLACES, Addon, Instance
 from hookrunner.model.releases import Predecessor
 from kubetypes.light_dataclasses import dataclass
 
@@ -148,7 +148,8 @@ def _absent_successor(instance: Instance, world: GateWorld) -> AddonObstacle | N
     if not absent:
         return None
     text = f"the release {absent[0].name} has replaced it, and its addon is not offered, or its instance is gone"
-    return AddonObstacle(AddonPhase.CONFLICT, "Replaced", f"{text}; bring it back, or remove the release", _WAKES)
+    way = f"bring it back, or remove the release and set the annotation {RECONCILE} here, to anything"
+    return AddonObstacle(AddonPhase.CONFLICT, "Replaced", f"{text}; {way}", _WAKES)
 
 
 def _obstacle(instance: Instance, addon: Addon, standing: Standing, world: GateWorld) -> AddonObstacle | None:
