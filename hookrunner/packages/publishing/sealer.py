@@ -57,7 +57,8 @@ def _contents(directory: Path) -> tuple[Path, list[tuple[str, str]], list[str]]:
     """The root of a source, the packages and the channels to seal. Raises BadInput."""
     path = directory.absolute()
     if (path / PACKAGES).is_dir():
-        found = [(version.parent.name, version.name) for version in sorted((path / PACKAGES).glob("*/*"))]
+        directories = [version for version in sorted((path / PACKAGES).glob("*/*")) if version.is_dir()]
+        found = [(version.parent.name, version.name) for version in directories]
         packages = [(component, version) for component, version in found if is_component(component)]
         return path, packages, list_channels(path)
     if path.is_dir() and path.parents[1].name == PACKAGES:

@@ -54,6 +54,12 @@ async def test_list_is_what_sha256sum_writes(place: DirectoryPlace) -> None:
     assert not list(place.root.rglob("*.sig"))
 
 
+async def test_files_beside_packages_are_no_packages(place: DirectoryPlace) -> None:
+    for name in ("README.md", "web/.DS_Store", "web/notes.txt"):
+        (place.root / "packages" / name).write_bytes(b"")
+    assert [one.name for one in await sealed(place.root)] == ["web 1.0", "web 2.0", "channel stable"]
+
+
 async def test_what_is_sealed_is_accepted_by_openssl_and_by_us(
     place: DirectoryPlace, key: SigningKey, tmp_path: Path
 ) -> None:
