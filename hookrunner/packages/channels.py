@@ -11,6 +11,7 @@ A channel is YAML, as the predecessors' operators read it:
       digest: sha256:…                                              # ours, optional
     - {name: metrics-server, version: 0.8.0}
     serial: 7                                                       # ours, optional: never decreases
+    channel: stable                                                 # ours, optional: refused under another name
 
 Entries with another component's name, or for other versions of the cluster, are dropped. Of the others one with the
 component's name beats one without, whatever their versions; then the newest wins, and the earlier one of equals. A
@@ -23,7 +24,7 @@ from collections.abc import Iterator, Sequence
 
 from hookrunner import ranges
 from hookrunner.errors import PackageError
-from hookrunner.packages.names import LARGEST_CHANNEL, is_component, is_version, require_channel
+from hookrunner.packages.names import LARGEST_CHANNEL, is_component, is_version, require_channel, shown
 from hookrunner.packages.package_files import is_digest
 from hookrunner.process.pure_calls import SizeBounds
 from hookrunner.shapes import TEXT, Integer, Many, Problem, Table, check, suggestion
@@ -38,7 +39,9 @@ _ENTRY = Table(
 LARGEST_SERIAL = 2**53
 _SERIAL = Integer(0, LARGEST_SERIAL)
 _FILE = Table(
-    {"manifests": Many(_ENTRY, at_least=0), "serial": _SERIAL}, {"manifests": "[{version: 1.2.3}]"}, open=True
+    {"manifests": Many(_ENTRY, at_least=0), "serial": _SERIAL, "channel": TEXT},
+    {"manifests": "[{version: 1.2.3}]"},
+    open=True,
 )
 PARSING = SizeBounds(48 << 10, or_in_place=True)
 """48 KiB of a channel are parsed in less than 50 ms, all that it may have in a second or two."""
@@ -94,6 +97,9 @@ def parse_channel(name: str, text: str, server: str = "") -> Channel:
     document = {} if document is None else document
     if problems := list(check(document, _FILE)) or list(_wrong_values(document["manifests"])):
         raise PackageError("Malformed", f"{what}: " + "; ".join(map(str, problems)))
+    if (own := document.get("channel", name)) != name:
+        text = f"it states that it is the channel {shown(own)}; correct `channel` in it, or the server"
+        raise PackageError("Malformed", f"{what}: {text}")
     entries = tuple(map(_parse_entry, document["manifests"]))
     return Channel(name, entries, tuple(_unknown_keys(document)), document.get("serial", 0))
 

@@ -106,6 +106,8 @@ def test_keys_of_entries_that_mean_nothing_are_named() -> None:
             f"manifests: [{{version: '1', digest: '{DIGEST}'}}, {{version: '1', digest: 'sha256:{'0' * 64}'}}]",
             "another",
         ),
+        ("{manifests: [], channel: edge}", "it states that it is the channel 'edge'; correct `channel` in it, or"),
+        ("{manifests: [], channel: 1}", "channel must be of type string"),
         ("manifests: [", "not YAML: line"),
         ("a: &a [x,x,x,x,x,x,x,x,x]\n" + "\n".join(f"b{n}: &b{n} [*a,*a]" for n in range(2)) + "\nc: *z", "alias"),
     ],
@@ -115,6 +117,10 @@ def test_a_channel_that_cannot_be_used_says_why(text: str, problem: str) -> None
         parse_channel("stable", text)
     assert raised.value.reason == "Malformed"
     assert str(raised.value).startswith("channel 'stable': ")
+
+
+def test_a_channel_may_state_its_own_name() -> None:
+    assert parse_channel("stable", "{manifests: [], channel: stable}") == Channel("stable")
 
 
 def test_all_problems_are_reported_at_once() -> None:
