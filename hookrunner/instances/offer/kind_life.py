@@ -102,8 +102,8 @@ class KindLife:
         await retry_forever(define, (HookrunnerError,), report, self._parts.outage.rest)
 
     async def _purge(self) -> None:
-        """Purge what instances have left that vanished while no process ran, or none followed them; one of them may have
-        replaced another instance, which returns."""
+        """Purge what instances have left that vanished while no process ran, or none followed them. One of
+        them may have replaced another instance, which returns."""
         await self.cache.listed.wait()
         await self._parts.converged()
         if await self._parts.vanished.purge(self.cache):

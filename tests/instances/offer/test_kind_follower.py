@@ -24,8 +24,8 @@ EXTERNAL: Mapping[str, str] = {"crd": "external"}
 
 
 class Cluster:
-    """Applies no definitions, and purges nothing; `purged` are the kinds whose instances were looked at for that. It may
-    take until `can_purge`."""
+    """Applies no definitions, and purges nothing; `purged` are the kinds whose instances were looked at for that, which
+    takes until `can_purge`."""
 
     def __init__(self) -> None:
         self.purged: list[str] = []
