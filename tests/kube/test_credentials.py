@@ -247,7 +247,7 @@ def is_running(pid: str) -> bool:
     """A killed process may stay as a zombie until its parent collects it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
+    except OSError:  # gone, or going
         return False
 
 

@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ import pytest
 from hookrunner.errors import HookFailed
 from hookrunner.process.child import Command, Exit, Patience, _within
 from hookrunner.process.children import Children
+from hookrunner.process.leader import processes
 from hookrunner.process.output import OutputStream
 
 Script = Callable[..., Command]
@@ -84,12 +85,7 @@ def standard_input(descriptor: int) -> Iterator[None]:
 
 def alive(group: int) -> bool:
     """Is a process in this group that is more than a zombie?"""
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
-            if int(its_group) == group and state not in "ZX":
-                return True
-    return False
+    return any(row.group == group and row.state not in "ZX" for row in processes())
 
 
 def gone(group: int) -> bool:
