@@ -151,9 +151,9 @@ class ProcessRow:
 def processes() -> Iterator[ProcessRow]:
     """Every process that /proc shows, proc_pid_stat(5). Those that end during the call may be missing. About 20 µs
     each."""
-    for name in filter(str.isdigit, os.listdir("/proc")):
+    for number in filter(str.isdigit, os.listdir("/proc")):
         try:
-            head, _, tail = Path("/proc", name, "stat").read_text(errors="replace").rpartition(")")
+            head, _, tail = Path("/proc", number, "stat").read_text(errors="replace").rpartition(")")
         except OSError:
             continue
         pid, _, name = head.partition(" (")
