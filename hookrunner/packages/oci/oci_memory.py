@@ -15,9 +15,9 @@ from hookrunner.packages.oci.manifests import Index, Manifest
 from hookrunner.packages.package import Package
 from kubetypes.light_dataclasses import dataclass
 
-_MOST_KEPT = 256
+_MOST_KEPT, _MOST_MANIFESTS = 256, 64
 _LARGEST_KEPT = 256 << 10
-"""Of each kind, and bytes of a blob."""
+"""Of each other kind and of manifests, which take several times their bytes; bytes of a blob or a manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class OciMemory:
         self.packages[package.component, package.version, manifest] = package
         remember(self.digests, manifest, package.digest, _MOST_KEPT)
 
-    def keep_manifest(self, digest: str, manifest: Manifest | Index) -> None:
-        """Remember what a manifest says."""
-        remember(self.manifests, digest, manifest, _MOST_KEPT)
+    def keep_manifest(self, digest: str, data: bytes, manifest: Manifest | Index) -> None:
+        """Remember what a manifest of these bytes says, if it is small."""
+        if len(data) <= _LARGEST_KEPT:
+            remember(self.manifests, digest, manifest, _MOST_MANIFESTS)

@@ -275,7 +275,7 @@ class OciSource:
         digest = digest_of_bytes(data)
         if (manifest := self._memory.manifests.get(digest)) is None:
             manifest = parse_manifest(what, data)
-            self._memory.keep_manifest(digest, manifest)
+            self._memory.keep_manifest(digest, data, manifest)
         return digest, manifest
 
     async def _read_blob(self, what: str, name: str, descriptor: Descriptor, most: int = LARGEST_CHANNEL) -> bytes:

@@ -145,10 +145,10 @@ class RegistryClient:
             scope = f"repository:{repository}:{'pull' if answer.request.body is None else 'pull,push'}"
             asked = WebRequest(token_url(request.url, challenge, scope), header, None, request.public_only)
             granted = await self.reader.exchange(asked, LARGEST_TOKEN)
-            _require(granted, HTTPStatus.OK, _advice(granted, has_login=login is not None))
+            _require(granted, HTTPStatus.OK)
             return parse_token(str(request.url), granted.body, asyncio.get_running_loop().time())
         if login is None:
-            raise _refusal(answer, _advice(answer, has_login=False))
+            raise _refusal(answer, _advice(answer))
         return Token(login.header)
 
     def _keep(self, url: URL, manifest: bytes) -> None:
@@ -269,18 +269,22 @@ def _pause(answer: WebAnswer) -> float:
     return _PAUSE if asked is None else asked
 
 
-def _advice(answer: WebAnswer, has_login: bool) -> str:
+def _advice(answer: WebAnswer) -> str:
+    """What to do about a request that was refused as it was sent. A token may be one that is given to everyone."""
     if answer.status not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return ""
-    if has_login:
-        return "it does not accept the login of --addon-credentials; correct it"
-    return "it asks for a login; name a file or a Secret with one in --addon-credentials"
+    headers = {name.lower(): text for name, text in answer.request.headers.items()}
+    match headers.get("authorization", "").partition(" ")[0]:
+        case "":
+            return "it asks for a login; name a file or a Secret with one in --addon-credentials"
+        case "Basic":
+            return "it does not accept the login of --addon-credentials; correct it"
+    return "its token lacks the right to this; correct the login in --addon-credentials, or add one"
 
 
 def _require(answer: WebAnswer, status: int, advice: str = "") -> None:
     if answer.status != status:
-        default = _advice(answer, has_login="authorization" in {name.lower() for name in answer.request.headers})
-        raise _refusal(answer, advice or default)
+        raise _refusal(answer, advice or _advice(answer))
 
 
 def _refusal(answer: WebAnswer, text: str) -> PackageError:

@@ -9,7 +9,7 @@ import pytest
 
 from hookrunner.metrics.names import Metrics
 from hookrunner.packages.oci import oci_memory
-from hookrunner.packages.oci.manifests import architecture
+from hookrunner.packages.oci.manifests import Index, architecture
 from hookrunner.packages.oci.package_artifacts import CHANNEL_TYPE, PACKAGE_TYPE
 from hookrunner.packages.package import parse_package
 from hookrunner.packages.package_cache import PackageCache
@@ -255,8 +255,13 @@ async def test_a_pinned_package_in_the_cache_asks_for_nothing(registry: Registry
 async def test_a_memory_is_bounded(registry: RegistryServer) -> None:
     for number in range(oci_memory._MOST_KEPT + 5):
         registry.memory.keep_blob(str(number), b"")
-    registry.memory.keep_blob("large", b"x" * (oci_memory._LARGEST_KEPT + 1))
-    assert (len(registry.memory.blobs), "large" in registry.memory.blobs) == (oci_memory._MOST_KEPT, False)
+        registry.memory.keep_manifest(str(number), b"", Index(()))
+    large = b"x" * (oci_memory._LARGEST_KEPT + 1)
+    registry.memory.keep_blob("large", large)
+    registry.memory.keep_manifest("large", large, Index(()))
+    blobs, manifests = registry.memory.blobs, registry.memory.manifests
+    assert (len(blobs), len(manifests)) == (oci_memory._MOST_KEPT, oci_memory._MOST_MANIFESTS)
+    assert "large" not in {*blobs, *manifests}
 
 
 def test_an_artifact_is_what_tools_write() -> None:

@@ -74,7 +74,7 @@ async def test_a_token_that_is_never_taken_ends_the_request(registry: RegistrySe
     registry.answers[MANIFEST] = [web.Response(status=401, headers=challenge)]
     error = await refusal(registry.source())
     assert (error.reason, len(registry.token_requests)) == ("Unreachable", 1)
-    assert f"{registry.url}{MANIFEST}: HTTP 401: it does not accept the login" in str(error)
+    assert f"{registry.url}{MANIFEST}: HTTP 401: its token lacks the right to this; correct the login" in str(error)
 
 
 async def test_user_and_password_are_sent_where_they_are_asked_for(registry: RegistryServer) -> None:
