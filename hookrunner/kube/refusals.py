@@ -172,12 +172,6 @@ def describe_unreachable(error: BaseException, connection: Connection) -> str:
     return f"{connection.server}: {describe_error(error)}{origin}"
 
 
-_NO_CONNECTION: dict[type[Exception], str] = {
-    aiohttp.ClientConnectorError: "Cannot connect",
-    aiohttp.ClientProxyConnectionError: "Cannot connect to the proxy",
-}
-
-
 def describe_error(error: BaseException, authorities: str = "") -> str:
     """For a person. Some exceptions have no text, timeouts above all; others speak of aiohttp's own matters.
     `authorities` is the setting that names trusted certificates, for advice."""
@@ -191,11 +185,19 @@ def describe_error(error: BaseException, authorities: str = "") -> str:
         return f"the proxy answers HTTP {error.status}"
     if isinstance(error, aiohttp.ClientResponseError):  # its text has several lines, and the URL
         return f"the answer is not HTTP: {error.message.partition(':')[0]}"
-    if isinstance(error, aiohttp.ClientConnectorError) and type(error) in _NO_CONNECTION and error.os_error.errno:
-        return f"{_NO_CONNECTION[type(error)]}: {os.strerror(error.os_error.errno)}"
+    if isinstance(error, aiohttp.ClientConnectorError):  # its text has the address of an object in memory
+        return _connection_problem(error)
     if isinstance(error, aiohttp.ConnectionTimeoutError):  # its text has the URL, of which each attempt has another
         return "Cannot connect: no answer in time"
     return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
+
+
+def _connection_problem(error: aiohttp.ClientConnectorError) -> str:
+    """A name that is not known, or not allowed, is an error without a number of the system."""
+    if (number := error.os_error.errno or 0) > 0:
+        where = " to the proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
+        return f"Cannot connect{where}: {os.strerror(number)}"
+    return f"Cannot connect to {error.host}: {error.os_error.strerror or error.os_error}"
 
 
 def _certificate_problem(error: Exception, authorities: str) -> str:

@@ -120,7 +120,11 @@ async def test_a_server_that_hangs_is_left_at_the_deadline(place: WebPlace) -> N
         (Answer(status=302, headers={"Location": "http://127.0.0.1/"}), "Malformed", "redirects to http:, not https:"),
         (Answer(status=302, headers={"Location": "file:///etc/passwd"}), "Malformed", "redirects to file:"),
         (Answer(status=302, headers={"Location": "https://[::1/"}), "Unreachable", ""),
-        (Answer(status=302, headers={"Location": "https://nowhere.invalid/"}), "Unreachable", ""),
+        (
+            Answer(status=302, headers={"Location": "https://nowhere.invalid/"}),
+            "Unreachable",
+            "Cannot connect to nowhere.invalid: ",
+        ),
     ],
 )
 async def test_an_answer_that_is_none(place: WebPlace, answer: Answer, reason: str, problem: str) -> None:
