@@ -49,6 +49,7 @@ GOOD = (ObjectReport("Service a/b", "Current"), ObjectReport("Deployment a/b", "
 FINE = InstanceFacts(2, installed=INSTALLED, objects=GOOD, last_healthy=LastHealthy("1.14.6", 3, THEN))
 BAD_VERSION = AddonObstacle(AddonPhase.VERSION_MISMATCH, "NoVersion", "there is no version")
 SUSPENDED = AddonObstacle(AddonPhase.SUSPENDED, "Suspended", "suspended")
+FOREIGN = AddonObstacle(AddonPhase.CURRENT, "Current", "installed by something else")
 CONFLICT = HookCondition("ConflictsWith", "True", "Cilium", "Cilium runs", False)
 
 
@@ -137,6 +138,8 @@ def test_phase_and_conditions_follow_from_facts(
             {"UpdateAvailable": "True UpdateAvailable", "VersionSupported": "False Untested"},
         ),
         ({"unread_channel": "it does not exist"}, "Current", {"UpdateAvailable": "Unknown ChannelUnreadable"}),
+        ({"leftovers": "rules of flannel"}, "Current", {"NodesClean": "Unknown Replaced"}),
+        ({"obstacle": FOREIGN, "installed": None, "objects": None}, "Current", {}),
     ],
 )
 def test_what_else_is_known_has_a_condition_of_its_own(
@@ -145,6 +148,11 @@ def test_what_else_is_known_has_a_condition_of_its_own(
     status = status_of(**facts)
     wanted = {"Ready": "True Current", "Available": "True Available"} | shown
     assert (status["phase"], conditions(status)) == (phase, wanted)
+
+
+def test_ready_names_the_first_object_that_is_not() -> None:
+    messages = [status_of(objects=objects)["conditions"][0]["message"] for objects in (UNREADY, None)]
+    assert messages == ["Pod 0: inprogress (and 1 more)", "the objects have not been seen yet"]
 
 
 @each(

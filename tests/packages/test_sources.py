@@ -78,6 +78,7 @@ async def test_a_package_of_one_manifest_needs_no_checksums(place: Place) -> Non
     package = await place.source.read_package("coredns", "1.14.6")
     assert package == parse_package("coredns", "1.14.6", files)
     assert not package.has_checksums
+    assert await place.source.read_digest("coredns", "1.14.6") in ("", package.digest)
 
 
 @each(
@@ -94,6 +95,8 @@ async def test_a_package_of_one_manifest_needs_no_checksums(place: Place) -> Non
 async def test_what_is_not_there_is_refused(place: Place, component: str, version: str, reason: str) -> None:
     place.put_package("coredns", "1.14.6", with_checksums(FILES))
     assert (await refusal_of(place.source.read_package(component, version))).reason == reason
+    if reason != "NotFound":
+        assert (await refusal_of(place.source.read_digest(component, version))).reason == reason
 
 
 @each("name", ["edge", "Stable", "../stable", "a" * 300, "", "packages/coredns"])

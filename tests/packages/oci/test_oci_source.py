@@ -207,6 +207,7 @@ async def test_what_is_no_package_is_refused(pushed: Artifact, reason: str, prob
         (files_artifact({"stable": b""}), f"push it with --artifact-type {CHANNEL_TYPE}"),
         (files_artifact({"a": b"", "b": b""}, CHANNEL_TYPE), "it has 2 files; push the channel and"),
         (files_artifact({"stable": b"x" * ((1 << 20) + 1)}, CHANNEL_TYPE), "more than 1 MiB"),
+        (artifact(CHANNEL_TYPE, [(SOME, LAYER[::-1])]), "damaged or exchanged"),
     ],
 )
 async def test_what_is_no_channel_is_refused(pushed: Artifact, problem: str) -> None:
