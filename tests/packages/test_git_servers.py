@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,8 +34,7 @@ async def place(tmp_path: Path) -> AsyncIterator[GitPlace]:
 
 @each("path", [REFS, POSTED])
 async def test_a_server_that_hangs_is_left_at_the_deadline(place: GitPlace, tmp_path: Path, path: str) -> None:
-    """With one thread: it is free again for the next look."""
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    """Its thread ends."""
     place.put_channel("stable", CHANNEL)
     checkouts = GitCheckouts(tmp_path / "checkouts", place.reader, place.credentials, timeout=0.3)
     await place.source.read_channel("stable")
@@ -43,8 +43,21 @@ async def test_a_server_that_hangs_is_left_at_the_deadline(place: GitPlace, tmp_
     for _ in range(2):
         error = await refusal_of(source.read_channel("stable"))
         assert (error.reason, "within 0.3 s; raise --addon-fetch-timeout" in str(error)) == ("Unreachable", True)
+    for thread in threading.enumerate():
+        if thread.name.startswith("git"):
+            await asyncio.to_thread(thread.join, 10)
+            assert not thread.is_alive()
     place.answers.clear()
     assert await place.source.read_channel("stable") == CHANNEL.decode()
+
+
+async def test_a_repository_takes_no_thread_that_its_own_requests_need(place: GitPlace, tmp_path: Path) -> None:
+    """Names are resolved in threads of the event loop: here in its only one."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    place.put_channel("stable", CHANNEL)
+    checkouts = GitCheckouts(tmp_path / "checkouts", place.reader, place.credentials, timeout=10.0)
+    source = place.source_at(f"git::{place.url.replace('127.0.0.1', 'localhost')}", checkouts)
+    assert await source.read_channel("stable") == CHANNEL.decode()
 
 
 async def test_a_fetch_that_is_left_in_the_middle_leaves_nothing(place: GitPlace, tmp_path: Path) -> None:

@@ -5,14 +5,16 @@
 
 A thread cannot be ended. So it never waits for a server itself: each request is a task of the event loop, which ends
 with the caller's deadline, and then the thread's call raises and no further request is sent. What an answer holds is
-bounded, so what the thread does with it ends soon. `https_reader.py` decides about redirects, addresses and proxies. A
-server is asked for two addresses below the repository's, where a redirect has led or not, and for nothing else that it
-names.
+bounded, so what the thread does with it ends soon. Each call has a thread of its own: if repositories took all that the
+event loop shares, none would get an answer, since names are resolved in those. `https_reader.py` decides about
+redirects, addresses and proxies. A server is asked for two addresses below the repository's, where a redirect has led
+or not, and for nothing else that it names.
 """
 
 import asyncio
 import concurrent.futures
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
@@ -41,11 +43,13 @@ _ADVICE = {
 async def call_with_transport(reader: HttpsReader, access: URL, call: Callable[[Ask], _T]) -> _T:
     """What `call` returns or raises in a thread, with requests to the repository at `access`, which has the user and
     password if there are any."""
-    transport = _Transport(reader, access, asyncio.get_running_loop())
+    loop = asyncio.get_running_loop()
+    transport, thread = _Transport(reader, access, loop), ThreadPoolExecutor(1, "git")
     try:
-        return await asyncio.to_thread(call, transport.ask)
+        return await loop.run_in_executor(thread, call, transport.ask)
     finally:
         transport.close()
+        thread.shutdown(wait=False)
 
 
 @dataclass(eq=False)
