@@ -148,7 +148,7 @@ class InstanceRemover:
 
     async def _remove(self, removed: Removed, options: ReleaseOptions, patience: float) -> tuple[KeptObject, ...]:
         instance, head = removed.instance, removed.head
-        options = replace(options, predecessor=await find_predecessor(self.releases, head))
+        options = replace(options, predecessor=_predecessor_of(head))
         reason = reason_to_leave(instance)
         if not (reason or removed.is_replaced) and await self._has_lost_owner(head, options):
             reason = "it was deleted with the policy Orphan"
@@ -204,11 +204,9 @@ async def _is_being_deleted(client: Client, namespace: str) -> bool:
     return bool(metadata.get("deletionTimestamp"))
 
 
-async def find_predecessor(releases: Releases, head: Head) -> Predecessor | None:
-    """The release whose place this one was to take, if it still exists: what was taken over from it goes back to it.
-    Raises ReleaseFailed, KubeError."""
-    before = await releases.read_head(head.predecessor, head.namespace) if head.predecessor else None
-    return Predecessor(before.name, head.succession) if before else None
+def _predecessor_of(head: Head) -> Predecessor | None:
+    """The release whose place this one was to take: what was taken over from it goes back to it, if it stays."""
+    return Predecessor(head.predecessor, head.succession) if head.predecessor else None
 
 
 def reason_to_leave(instance: Instance) -> str:
@@ -263,10 +261,13 @@ class VanishedInstances:
             _log.warn("a release of another kind of this addon stays as it is", release=head.name)
             return
         _log.info("purging the release of an instance that is gone", release=head.name)
-        marks = ObjectMarks({ADDON_LABEL: head.name})
-        predecessor = await find_predecessor(self.releases, head)
-        options = ReleaseOptions(marks=marks, respect_ignore=True, kept_kinds=NEVER_PRUNED, predecessor=predecessor)
-        options = replace(options, account=head.account)
+        options = ReleaseOptions(
+            marks=ObjectMarks({ADDON_LABEL: head.name}),
+            respect_ignore=True,
+            kept_kinds=NEVER_PRUNED,
+            predecessor=_predecessor_of(head),
+            account=head.account,
+        )
         try:
             kept = await self.releases.removal.tear_down(head.name, head.namespace, options)
         except (KubeError, ReleaseFailed) as error:

@@ -7,7 +7,8 @@
 A record says `uninstalling` first and is deleted last, so that what was interrupted is repeated by the next process.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from hookrunner.errors import ReleaseFailed
@@ -47,13 +48,20 @@ class ReleaseRemoval:
     ) -> tuple[KeptObject, ...]:
         """Uninstall, and wait in each stage until its objects are gone, at most `patience` seconds; the objects that
         stay on purpose. If there are any, the records stay too: nothing else knows of them, until `forget` is called.
-        A release that does not exist is torn down already. An interrupted teardown is repeated."""
+        A release that does not exist is torn down already. An interrupted teardown is repeated.
+
+        What was taken over from the predecessor goes back to it if that exists and stays. One that is torn down itself
+        may have looked at the object already; it waits for a release that may give something back to it."""
 
         async def delete(records: Sequence[ReleaseRecord]) -> tuple[KeptObject, ...]:
             identity, everything = rollout.release_of(records[-1]), await rollout.by_id(records)
+            heads = await self._store.read_heads(namespace)
+            _require_returned(heads, name)
+            before = heads.get(options.predecessor.name) if options.predecessor else None
+            stays = options.predecessor if before and not before.is_leaving else None
             tools = self._tools.of(options)
             await rollout.run_hooks(tools, records[-1], "pre-delete", options.timeout)
-            kept = await tools.teardown.delete(everything, identity, options, patience)
+            kept = await tools.teardown.delete(everything, identity, replace(options, predecessor=stays), patience)
             await rollout.run_hooks(tools, records[-1], "post-delete", options.timeout)
             return kept
 
@@ -113,3 +121,12 @@ class ReleaseRemoval:
     async def _delete_records(self, release: ReleaseHistory) -> None:
         for revision in release.history:
             await release.delete(revision)
+
+
+def _require_returned(heads: Mapping[str, Head], name: str) -> None:
+    """Raise ReleaseFailed while one is torn down that was to take the place of this release, and may give objects back.
+    Only one of both waits: each succession has a higher number."""
+    own = heads[name].succession if name in heads else 0
+    for head in heads.values():
+        if head.predecessor == name and head.is_leaving and head.succession > own:
+            raise ReleaseFailed(f"release {head.name} is removed first, to which some objects belong", brief=True)

@@ -13,6 +13,7 @@ from hookrunner.kube.client import ApiCall, Client
 from hookrunner.model.releases import DesiredRelease, ObjectDrift, ObjectMarks, OwnerReference, Predecessor
 from hookrunner.releases.objects.object_marks import ADOPTED, TAKEN_FROM
 from hookrunner.releases.releases import Releases
+from kubesandbox.faults import Fault
 from tests.fakes.objects import definition
 from tests.releases.wants import ADDON_OPTIONS, addon, configmap
 from tests.releases.world import MAPS, World, started
@@ -127,6 +128,13 @@ async def test_object_that_leaves_the_new_release_goes_back_too(client: Client, 
     assert (await world.maps())["shared"] == {"x": "old"}
 
 
+async def test_what_was_taken_over_from_a_release_that_is_gone_is_deleted(client: Client, world: World) -> None:
+    releases = await begun(client)
+    await tear_down(releases, "old")
+    await tear_down(releases, "new", BESIDE)
+    assert await world.maps() == {}
+
+
 async def test_without_a_predecessor_they_are_deleted_as_others(client: Client, world: World) -> None:
     """The succession is over: what was taken over is like what was created, and the way back is another succession."""
     releases = await begun(client)
@@ -134,7 +142,7 @@ async def test_without_a_predecessor_they_are_deleted_as_others(client: Client, 
     back = wanted("old", "o3", configmap("shared", x="back"), DEFINITION, predecessor=Predecessor("new", 2))
     await releases.reconcile(back)
     assert (await metadata(client))["annotations"][TAKEN_FROM] == "default/new"
-    await tear_down(releases, "new")
+    await tear_down(releases, "new", BESIDE)
     assert await world.maps() == {"shared": {"x": "back"}}
     head = await releases.read_head("old", "default")
     assert head
@@ -142,6 +150,29 @@ async def test_without_a_predecessor_they_are_deleted_as_others(client: Client, 
     await releases.reconcile(wanted("old", "o4", configmap("shared", x="later"), DEFINITION))
     assert (await releases.read_heads("default"))["old"].succession == 2
     await tear_down(releases, "old")
+    assert await world.maps() == {}
+
+
+@pytest.mark.parametrize("first", ["old", "new"])
+async def test_nothing_is_left_of_two_that_are_removed_at_the_same_time(
+    client: Client, world: World, first: str
+) -> None:
+    """The first one is interrupted in the middle. What the other one gave back then, it has looked at already."""
+    releases = await begun(client)
+    own = {"old": "a", "new": "b"}[first]
+    held_up = world.sandbox.faults.add(Fault("answer", f"DELETE {MAPS}/{own}", status=403))
+    with pytest.raises(ReleaseFailed, match="could not be deleted"):
+        await tear_down(releases, first, BESIDE if first == "new" else None)
+    if first == "old":
+        await tear_down(releases, "new", BESIDE)
+        assert [*await world.maps()] == ["a"]
+    else:
+        with pytest.raises(ReleaseFailed, match="release new is removed first") as waits:
+            await tear_down(releases, "old")
+        assert waits.value.brief
+    world.sandbox.faults.remove(held_up)
+    for name in ("new", "old"):
+        await tear_down(releases, name, BESIDE if name == "new" else None)
     assert await world.maps() == {}
 
 
