@@ -56,8 +56,7 @@ async def test_objects_are_reconciled_side_by_side_whatever_is_refused_or_killed
     await until(partial(has, cms, "first", "red"), "the object that was there")
 
     cms.create("bad", color="no label!")
-    await until(lambda: "failures 1" in str(program.queue_list()[QUEUE]), "the refused change")
-    assert "metadata.labels: Invalid value" in str(program.queue_list()[QUEUE])
+    await until(lambda: "metadata.labels: Invalid value" in str(program.queue_list()[QUEUE]), "the refused change")
     cms.create("good", color="blue")
     await until(partial(has, cms, "good", "blue"), "an object behind the one that is refused")
     cms.change("bad", color="green")
@@ -75,7 +74,7 @@ async def test_objects_are_reconciled_side_by_side_whatever_is_refused_or_killed
     program.start()
     await program.ready()
     await until(partial(has, cms, "left", "red"), "the object whose run was under way")
-    assert "failures" in str(program.queue_list()[QUEUE])
+    await until(lambda: "failures" in str(program.queue_list()[QUEUE]), "the failure at the start")
     cms.change("a-bad", color="white")
     await until(partial(has, cms, "a-bad", "white"), "the object that failed at the start")
     await until(lambda: program.queue_list()[QUEUE] == [], "an empty queue")
