@@ -46,8 +46,9 @@ async def begun(world: World) -> None:
     await world.start()
     assert await alpha(world) == {"x": "one"}
     await world.configure(alpha="x: two")
-    await world.until(lambda: records(world, "configmaps"), ["alpha.v1", "alpha.v2", "beta.v1"], "records")
-    await world.until(lambda: alpha(world), {"x": "two"}, "the upgrade")
+    upgraded = ["alpha.v1 superseded", "alpha.v2 deployed", "beta.v1 deployed"]
+    await world.until(lambda: world.releases("configmaps"), upgraded, "records")
+    assert await alpha(world) == {"x": "two"}
 
 
 async def test_a_release_lives_in_configmap_records(real: World, cluster: Cluster, helm: Path) -> None:

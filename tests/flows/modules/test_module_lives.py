@@ -21,7 +21,7 @@ from tests.controlplane.rights import log_in
 from tests.faults.proxy import Proxy
 from tests.flows.limited_rights import account_of, check_rights, find_rights
 from tests.flows.modules.conftest import on
-from tests.flows.modules.test_shipped import GREETING, GREETINGS, list_by_helm, webhook_flags, workloads
+from tests.flows.modules.test_shipped import GREETING, GREETINGS, SELDOM, list_by_helm, webhook_flags, workloads
 from tests.flows.modules.world import World
 
 MODULES = Path(__file__).parents[3] / "modules"
@@ -117,7 +117,7 @@ async def test_module_lives(limited: World, life: Life) -> None:
     await world.start()
     await reaches(world, life, 1)
     assert await asyncio.to_thread(list_by_helm, world) == {life.name: "deployed"}
-    assert (await workloads(world))["hello-world"]
+    await world.until(lambda: workloads(world), {"hello-world": True}, "its Pods")
     await world.configure(**{life.key: life.changed})
     await reaches(world, life, 2)
     await failed_upgrade_is_rolled_back(world, life)
@@ -195,13 +195,15 @@ async def greetings_and_visits_are_seen(world: World) -> None:
     await world.ask("POST", GREETINGS.format("default") + "?story=yes", GREETING)
     shown = {"index.html": "Good day", "title.txt": "GOOD DAY", "greetings.txt": "Good day"}
     await world.becomes("hello-world", **shown)
-    last = (await world.map("hello-world-visits"))["last"]
+    seen: set[str] = set()
 
-    async def is_later() -> bool:
-        return (await world.map("hello-world-visits"))["last"] > last
+    async def visits() -> int:
+        seen.update((await world.map("hello-world-visits")).values())
+        return len(seen)
 
-    await world.until(is_later, True, "another visit")
-    edit(world, SAMPLE, ("hooks/lifecycle.sh", '"* * * * * *"', '"0 * * * *"'))
+    await world.until(visits, 2, "two visits")
+    await world.module_is(SAMPLE.name, ready=True)
+    edit(world, SAMPLE, ("hooks/lifecycle.sh", '"* * * * * *"', SELDOM))
 
 
 async def removed(world: World, life: Life) -> None:
