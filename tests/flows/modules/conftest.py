@@ -95,7 +95,7 @@ async def _over(operator: Operator) -> None:
     try:
         if operator.running():
             await operator.stop()
-        assert operator.left_behind() == []
+        await operator.alone()
     finally:
         operator.kill()
         print(operator.story())
