@@ -91,7 +91,7 @@ async def reader(cluster: Cluster, namespace: str, tmp_path: Path) -> AsyncItera
     one = Reader(tmp_path, cluster.kubeconfig, namespace, group)
     one.writes()
     assert "created" in one.types("kubectl create -f crontabs.yaml")
-    one.types(f"kubectl wait --for=condition=Established crd/crontabs.{GROUP}")
+    cluster.wait_for_definition(f"crontabs.{group}")
     yield one
     one.removes()
     assert f'"{namespace}" not found' in one.types(f"kubectl get validatingwebhookconfiguration {namespace}")

@@ -80,8 +80,9 @@ async def are_defined(there: ClusterWorld) -> bool:
 
 
 async def apply_examples(there: ClusterWorld) -> None:
-    """All at once, when the API server knows their kinds."""
-    await there.until(lambda: are_defined(there), True, "the kinds")
+    """All at once, when the API server serves their kinds."""
+    for name in INSTANCES:
+        await asyncio.to_thread(there.cluster.wait_for_definition, name)
     await there.apply({"apiVersion": "v1", "kind": "List", "items": [SECRET, *examples()]})
 
 

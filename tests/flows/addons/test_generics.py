@@ -52,7 +52,7 @@ async def test_kind_of_a_user_is_an_addon_until_its_generic_is_deleted(world: Wo
     kind: JSON = {"group": group, "kind": "Widget", "version": "v1"}
     generic = {"objectKind": kind, "channel": str(world.directory / "srv")}
     await world.start()
-    await world.until(lambda: established(world, "generics.addons.x-k8s.io"), True, "the kind Generic")
+    await world.until(lambda: is_served(world, generics), True, "the kind Generic")
     await create(world, generics, "Generic", "g", generic)
     await world.until(lambda: phase(world, f"{generics}/g"), "Pending", "the Generic without its kind")
     await define(world, group)
@@ -82,7 +82,7 @@ async def test_instance_without_its_generic_is_left_to_its_user(world: World) ->
     kind: JSON = {"group": group, "kind": "Widget", "version": "v1"}
     await define(world, group)
     await world.start()
-    await world.until(lambda: established(world, "generics.addons.x-k8s.io"), True, "the kind Generic")
+    await world.until(lambda: is_served(world, generics), True, "the kind Generic")
     await create(world, generics, "Generic", "g", {"objectKind": kind, "channel": str(world.directory / "srv")})
     await world.until(lambda: phase(world, f"{generics}/g"), "Current", "the Generic")
     await create(world, widgets, "Widget", "x", {})
@@ -99,13 +99,12 @@ async def test_instance_without_its_generic_is_left_to_its_user(world: World) ->
 
 async def create(world: World, place: str, kind: str, name: str, spec: JSON) -> None:
     group = place.removeprefix("/apis/").partition("/namespaces/")[0]
-    await world.ask("POST", place, {"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec})
+    obj = {"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}
+    assert await world.ask("POST", place, obj), f"{place} is not served"
 
 
-async def established(world: World, name: str) -> bool:
-    definition: dict[str, Any] = await world.ask("GET", f"{CRDS}/{name}", None) or {}
-    conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+async def is_served(world: World, place: str) -> bool:
+    return await world.ask("GET", place, None) is not None
 
 
 async def define(world: World, group: str) -> None:
