@@ -157,7 +157,8 @@ async def another_host_is_registered(registered: Registered) -> None:
     await registered.restart(scripts_in(WEBHOOKS), "localhost")
     hooks = [hook for obj in registered.configurations() for hook in obj["webhooks"]]
     assert ["https://localhost:" in hook["clientConfig"]["url"] for hook in hooks] == [True, True]
-    assert "denied the request" in (await asyncio.to_thread(registered.site.kubectl, "run", "db", "--image=db"))[1]
+    run = ("run", "db", "--image=db", "--dry-run=server")
+    await until(lambda: "denied the request" in registered.site.kubectl(*run)[1], "the API server asks there")
 
 
 async def registrations_of_removed_hooks_are_removed(registered: Registered) -> None:

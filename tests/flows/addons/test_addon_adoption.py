@@ -50,8 +50,13 @@ async def test_addons_of_kubeadm_are_taken_over(there: ClusterWorld) -> None:
 
     await there.kubectl("delete", "coredns/default", "--namespace", "kube-system", "--timeout=120s")
     assert await uids(there) == before, "the cluster keeps its DNS"
-    reasons = (await there.shown("events")).get("items", ())
-    assert [event["message"].count("/Deployment/coredns: ") for event in reasons if event["reason"] == "Kept"] == [1]
+    await there.until(lambda: kept(there), [1], "the Event Kept, which is written beside the deletion")
+
+
+async def kept(there: ClusterWorld) -> list[int]:
+    """How often each Event about objects that stay names the Deployment."""
+    events = (await there.read("/api/v1/namespaces/kube-system/events"))["items"]
+    return [event["message"].count("/Deployment/coredns: ") for event in events if event["reason"] == "Kept"]
 
 
 async def uids(there: ClusterWorld) -> dict[str, Any]:

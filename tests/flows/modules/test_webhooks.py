@@ -81,7 +81,7 @@ async def test_webhooks_of_the_same_name_in_two_modules_are_independent(asking: 
         await asking.configure(bEnabled="false")
         await asking.until(lambda: registered(asking, site), both[:1], "webhooks of a alone")
         await asking.module_is("b", state="off", phase="")
-        assert await verdict(site, "two") == ""
+        await asking.until(lambda: verdict(site, "two"), "", "the verdict when the API server has heard of it")
         await asking.configure(bEnabled="true")
         await refuses(asking, site, "two", "b")
     await refuses(asking, site, "one", "a")
