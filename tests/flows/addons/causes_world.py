@@ -81,14 +81,16 @@ class CausesWorld:
     async def reach(self, causes: Iterable[Cause], state: Callable[[Cause], tuple[str, str, str]]) -> dict[str, Any]:
         """Wait until each instance has this phase, reason and version; all statuses by name."""
         wanted = {cause.name: state(cause) for cause in causes}
+        shown: dict[str, Any] = {}
 
         async def missing() -> dict[str, Any]:
+            nonlocal shown
             shown = await self.statuses()
             present = {name: _state_of(shown.get(name) or {}) for name in wanted}
             return {name: (state, wanted[name]) for name, state in present.items() if state != wanted[name]}
 
         await self.world.until(missing, {}, "states", longest=1.0)  # a look at all instances costs 20 ms of CPU
-        return await self.statuses()
+        return shown
 
     async def statuses(self) -> dict[str, Any]:
         """The status of every instance, by name."""
