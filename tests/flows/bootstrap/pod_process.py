@@ -23,6 +23,7 @@ from tests.controlplane.cluster import Cluster
 from tests.controlplane.kubeconfig import Access, write_kubeconfig
 from tests.controlplane.processes import tethered
 from tests.controlplane.tools import find_tool
+from tests.flows.operator import whole_lines
 from tests.flows.waiting import until
 
 ROOT = Path(__file__).parents[3]
@@ -105,8 +106,7 @@ class PodProcess:
 
     def records(self) -> list[dict[str, Any]]:
         """The log, whose lines are JSON in the image."""
-        lines = (self.root / "log").read_text().splitlines()
-        return [json.loads(line) for line in lines if line.startswith("{")]
+        return [json.loads(line) for line in whole_lines(self.root / "log") if line.startswith("{")]
 
     def story(self) -> str:
         """The end of its output, for the reader of a failure."""

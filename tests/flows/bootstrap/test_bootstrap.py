@@ -73,7 +73,7 @@ async def test_a_cluster_comes_up_from_nothing(there: PageWorld, interrupted: bo
     await until(lambda: phase(there, "kubeproxies") == "Current", lambda: story_of_proxy(there), 150)
     await until(lambda: phase(there, "coredns") in ("InProgress", "Failed"), "CoreDNS waits for a Node")
     await there.follow("Addons")
-    assert is_ready(there)
+    await until(lambda: is_ready(there), "hookrunner is ready")
 
     assert uninitialized(there) == ["control-plane-1"]
     manager = await there.run("daemonset/cloud-controller-manager", MANAGER)
@@ -142,8 +142,11 @@ def uninitialized(there: PageWorld) -> list[str]:
 
 def is_ready(there: PageWorld) -> bool:
     """Would the kubelet's probe succeed?"""
-    with urllib.request.urlopen(f"http://127.0.0.1:{there.port}/readyz") as answer:
-        return bool(answer.status == HTTPStatus.OK)
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{there.port}/readyz") as answer:
+            return bool(answer.status == HTTPStatus.OK)
+    except OSError:
+        return False
 
 
 def make_ready(there: PageWorld, name: str) -> None:
