@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.flows.taken.life import Outcome
-from tests.flows.taken.taken_rule import SEED, seed_of_today
+from tests.flows.taken.taken_rule import SEED, seed_of_run
 
 TABLE = "RIGHTS_TABLE"
 """The variable with the file to which tables are added."""
@@ -37,4 +37,4 @@ def report(thing: str, outcome: Outcome) -> Outcome:
 def check(outcomes: Sequence[Outcome]) -> None:
     """Assert that each refused request was named, everywhere, and nothing else."""
     bad = [outcome for outcome in outcomes if not outcome.is_good]
-    assert bad == [], f"repeat it with {SEED}={seed_of_today()}: {bad}"
+    assert bad == [], f"repeat it with {SEED}={seed_of_run()}: {bad}"

@@ -18,7 +18,7 @@ from tests.flows.taken.every_rule import lose_each
 from tests.flows.taken.life import live_without
 from tests.flows.taken.release_lives import life_of, write_directory
 from tests.flows.taken.reports import check, report
-from tests.flows.taken.taken_rule import LimitedAccount, choose, seed_of_today
+from tests.flows.taken.taken_rule import LimitedAccount, choose, seed_of_run
 
 ADDONS = {str(life.addon): life for life in LIVES}
 A_DAY = 4
@@ -28,7 +28,7 @@ A_DAY = 4
 @pytest.fixture
 def addon(number: int) -> str:
     """One of today's."""
-    return random.Random(seed_of_today()).sample([*ADDONS], A_DAY)[number]
+    return random.Random(seed_of_run()).sample([*ADDONS], A_DAY)[number]
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def world(audited: OwnCluster, addon: str, tmp_path: Path) -> AddonWorld:
 
 @pytest.mark.parametrize("number", range(A_DAY))
 async def test_a_rule_that_an_addon_lacks_is_named(addon: str, world: AddonWorld) -> None:
-    taken = choose(world.account.rules, seed_of_today(), addon)
+    taken = choose(world.account.rules, seed_of_run(), addon)
     check([report(addon, await live_without(life_of(world), taken))])
 
 

@@ -18,7 +18,7 @@ from tests.flows.operator import Operator
 from tests.flows.taken.hook_lives import AT_ONCE, LIVES, HookWorld, write_hook
 from tests.flows.taken.life import Life, live_without, start
 from tests.flows.taken.reports import check, report
-from tests.flows.taken.taken_rule import LimitedAccount, choose, seed_of_today
+from tests.flows.taken.taken_rule import LimitedAccount, choose, seed_of_run
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def begin(audited: OwnCluster, account: LimitedAccount, hook: str, tmp_path: Pat
 
 @pytest.mark.parametrize("hook", LIVES)
 async def test_a_rule_that_a_hook_lacks_is_named(hook: str, account: LimitedAccount, begin: Callable[[], Life]) -> None:
-    taken = choose(account.rules, seed_of_today(), hook)
+    taken = choose(account.rules, seed_of_run(), hook)
     check([report(hook, await live_without(begin(), taken))])
 
 

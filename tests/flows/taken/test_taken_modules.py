@@ -18,7 +18,7 @@ from tests.flows.taken.life import live_without
 from tests.flows.taken.module_lives import FACTS, MODULES, ModuleWorld
 from tests.flows.taken.release_lives import life_of, write_directory
 from tests.flows.taken.reports import check, report
-from tests.flows.taken.taken_rule import LimitedAccount, choose, seed_of_today
+from tests.flows.taken.taken_rule import LimitedAccount, choose, seed_of_run
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def world(audited_whole: OwnCluster, module: str, tmp_path: Path) -> ModuleWorld
 
 @pytest.mark.parametrize("module", FACTS)
 async def test_a_rule_that_a_module_lacks_is_named(module: str, world: ModuleWorld) -> None:
-    taken = choose(world.account.rules, seed_of_today(), module)
+    taken = choose(world.account.rules, seed_of_run(), module)
     check([report(module, await live_without(life_of(world), taken))])
 
 

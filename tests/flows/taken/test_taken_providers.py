@@ -18,7 +18,7 @@ from tests.flows.taken.life import Life, live_without
 from tests.flows.taken.provider_lives import FACTS, ProviderWorld, provider_flags, provider_rights
 from tests.flows.taken.release_lives import write_directory
 from tests.flows.taken.reports import check, report
-from tests.flows.taken.taken_rule import LimitedAccount, choose, seed_of_today
+from tests.flows.taken.taken_rule import LimitedAccount, choose, seed_of_run
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def begin(
 async def test_a_rule_that_a_provider_lacks_is_named(
     provider: str, account: LimitedAccount, begin: Callable[[], Life]
 ) -> None:
-    taken = choose(account.rules, seed_of_today(), provider)
+    taken = choose(account.rules, seed_of_run(), provider)
     check([report(provider, await live_without(begin(), taken))])
 
 

@@ -18,7 +18,7 @@ from tests.flows.operator import Operator
 from tests.flows.taken.life import REGISTRATIONS, Life, live_without
 from tests.flows.taken.release_lives import write_directory
 from tests.flows.taken.reports import check, report
-from tests.flows.taken.taken_rule import LimitedAccount, choose, seed_of_today
+from tests.flows.taken.taken_rule import LimitedAccount, choose, seed_of_run
 from tests.flows.taken.webhook_lives import LEFTOVERS, NAMES, WEBHOOKS, WebhookWorld
 from tests.flows.webhooks import Site
 
@@ -64,7 +64,7 @@ def begin(site: Site, account: LimitedAccount, hook: str, tmp_path: Path) -> Cal
 async def test_a_rule_that_a_webhook_lacks_is_named(
     hook: str, account: LimitedAccount, begin: Callable[[], Life]
 ) -> None:
-    taken = choose(account.rules, seed_of_today(), hook)
+    taken = choose(account.rules, seed_of_run(), hook)
     check([report(hook, await live_without(begin(), taken))])
 
 
