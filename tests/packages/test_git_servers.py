@@ -63,8 +63,11 @@ async def test_a_repository_takes_no_thread_that_its_own_requests_need(place: Gi
 async def test_a_fetch_that_is_left_in_the_middle_leaves_nothing(place: GitPlace, tmp_path: Path) -> None:
     place.put_channel("stable", CHANNEL)
     place.fetch_answer = Answer(body=None)
-    checkouts = GitCheckouts(tmp_path / "checkouts", place.reader, place.credentials, timeout=0.5)
-    await refusal_of(place.source_at(f"git::{place.url}", checkouts).read_channel("stable"))
+    for timeout in (0.5, 5.0, 50.0):  # a busy machine may need more to come there
+        checkouts = GitCheckouts(tmp_path / "checkouts", place.reader, place.credentials, timeout=timeout)
+        await refusal_of(place.source_at(f"git::{place.url}", checkouts).read_channel("stable"))
+        if [name for name, _ in place.requests][-1] == "fetch":
+            break
     assert [name for name, _ in place.requests][-1] == "fetch"
     assert os.listdir(tmp_path / "checkouts") == []
 

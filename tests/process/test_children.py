@@ -205,7 +205,7 @@ async def test_after_a_timeout_the_whole_group_is_dead(script: Script, text: str
 
 
 async def test_children_of_a_hook_that_is_ended_may_clean_up(script: Script) -> None:
-    children, printed = Children(BRIEF), Printed()
+    children, printed = Children(Patience(kill=PATIENCE)), Printed()
     text = "(trap 'sleep 0.05; echo cleaned; exit' TERM; echo ready; while :; do sleep 0.01; done) & wait"
     task = asyncio.create_task(children.run(script(text), printed))
     await printed.wait_for("ready")

@@ -4,7 +4,7 @@ import asyncio
 import os
 import resource
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from hookrunner.packages.publishing.source_mirror import Mirrored, MirrorRequest
 from hookrunner.packages.signatures.signed_source import SignedSource
 from hookrunner.packages.signatures.signing_keys import read_keys, read_signing_key
 from hookrunner.packages.source_locations import PackageSource
+from tests.flows.waiting import until
 from tests.packages.oci.registry_server import REPOSITORY, registry_server
 from tests.packages.places import CHART, FILES, with_checksums
 from tests.packages.signatures.openssl import make_key
@@ -143,9 +144,10 @@ async def test_another_package_under_the_same_version_is_refused(place: WebPlace
 async def test_interrupted_copy_leaves_no_half_of_a_package_and_is_continued(place: WebPlace, tmp_path: Path) -> None:
     target, path = tmp_path / "mirror", "/packages/web/2.0/Chart.yaml"
     place.answers[path] = Answer(body=None)
-    with suppress(TimeoutError):
-        await asyncio.wait_for(mirrored(place.source, target), 0.5)
-    assert (path, 200) in place.requests
+    copying = asyncio.create_task(mirrored(place.source, target))
+    await until(lambda: (path, 200) in place.requests, "the request that is not answered")
+    copying.cancel()
+    await asyncio.wait({copying})
     assert os.listdir(target / "packages/web") == ["1.0"]
     del place.answers[path]
     assert [one.was_written for one in await mirrored(place.source, target)] == [False, True, True]
