@@ -27,6 +27,7 @@ PATIENCE = 60.0
 PATIENT = ReviewLimits(arrival=3600, idle=3600, handshake=3600, farewell=3600, taking=3600)
 """Limits that must not be reached by tests about another one."""
 HASTY = replace(PATIENT, arrival=0.05, farewell=0.05, taking=0.05)
+"""Where a request has to arrive within such a limit, the time is virtual: a busy machine would be too slow for it."""
 
 
 async def quiet(before: int, tasks: int) -> None:
@@ -66,6 +67,7 @@ async def test_single_bytes_do_not_extend_the_time_limit() -> None:
             assert await reading == b""
 
 
+@pytest.mark.looptime
 async def test_incomplete_request_after_another_one_is_cut() -> None:
     async with (
         served(ScriptedReviewer(), Setup(limits=HASTY)) as server,
@@ -77,6 +79,7 @@ async def test_incomplete_request_after_another_one_is_cut() -> None:
         assert await reader.read() == b""
 
 
+@pytest.mark.looptime
 async def test_connection_may_idle_longer_than_a_request_may_take() -> None:
     async with (
         served(ScriptedReviewer(), Setup(limits=HASTY)) as server,
@@ -89,6 +92,7 @@ async def test_connection_may_idle_longer_than_a_request_may_take() -> None:
             assert (await head(reader)).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.looptime
 async def test_answer_may_take_longer_than_a_request() -> None:
     reviewer = ScriptedReviewer(paused=True)
     async with (
