@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
+from hookrunner.packages.web_addresses import without_credentials
 from kubetypes.light_dataclasses import dataclass
 
 _PAIR = re.compile(r"(?P<origin>[^=]+?(\?ref=[^=]*)?)=(?P<mirror>.+)")
@@ -37,9 +38,9 @@ def parse_mirrors(text: str, base: Path) -> Mirrors:
     by_origin: dict[str, str] = {}
     for pair in filter(None, text.split(",")):
         if not (match := _PAIR.fullmatch(pair)):
-            raise ValueError(f"{pair!r} is no FROM=TO; write https://example.com=file:/srv/mirror")
+            raise ValueError(f"{without_credentials(pair)!r} is no FROM=TO; write https://example.com=file:/srv/mirror")
         origin, mirror = match["origin"].rstrip("/"), match["mirror"].rstrip("/")
         if origin in by_origin:
-            raise ValueError(f"{origin} has two mirrors; remove one")
+            raise ValueError(f"{without_credentials(origin)} has two mirrors; remove one")
         by_origin[origin] = mirror if ":" in mirror else str(base / mirror)
     return Mirrors(by_origin)

@@ -213,7 +213,9 @@ def parse_overrides(text: str, base: Path, plain_http: bool = False, mirrors: Mi
     for pair in filter(None, text.split(",")):
         name, equals, location = pair.partition("=")
         if not (equals and is_component(name)):
-            raise ValueError(f"{shown(pair)} is no NAME=LOCATION; write one location, or NAME=LOCATION,… only")
+            raise ValueError(
+                f"{shown(without_credentials(pair))} is no NAME=LOCATION; write one location, or NAME=LOCATION,… only"
+            )
         if name in by_addon:
             raise ValueError(f"the addon {name} has two locations; remove one")
         by_addon[name] = parse_location(mirrors.moved(location), base, plain_http)

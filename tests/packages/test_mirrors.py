@@ -55,6 +55,8 @@ def test_sources_of_addons_and_of_the_flag_are_looked_for_in_mirrors(tmp_path: P
     "text, problem",
     [
         ("https://a.com", "'https://a.com' is no FROM=TO"),
+        ("https://me:secret@a.com", "'https://a.com' is no FROM=TO"),
+        ("https://u:p@a.com=/x,https://u:p@a.com=/y", "(?<!@)https://a.com has two mirrors"),
         ("=file:/x", "'=file:/x' is no FROM=TO"),
         ("https://a.com=", "is no FROM=TO"),
         ("https://a.com=/x,https://a.com/=/y", "https://a.com has two mirrors"),

@@ -144,7 +144,8 @@ def test_the_flag_names_one_location_or_one_for_each(text: str, expected: Source
 @each(
     "text, problem",
     [
-        ("coredns=/srv,/other", "is no NAME=LOCATION"),
+        ("coredns=/srv,/other", "'/other' is no NAME=LOCATION"),
+        ("coredns=/srv,https://me:secret@x/y", "'https://x/y' is no NAME=LOCATION"),
         ("coredns=/srv,coredns=/other", "has two locations"),
         ("coredns=", "cannot be empty"),
         ("coredns=ftp://x", "is no kind of source"),
