@@ -203,25 +203,26 @@ async def test_status_that_cannot_be_written_at_all_holds_up_no_others(world: Wo
     assert [call.body["metadata"]["name"] for call in world.server.calls] == ["y"]
 
 
-async def test_kind_without_the_subresource_is_not_asked_again(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_kind_without_the_subresource_is_not_asked_again(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     world.server.error = NotFound(404, "NotFound", "no such path")
     for name in "xyz":
         await world.report(WAITING, instance(name))
     await asyncio.sleep(100)
     assert len(world.server.calls) == 1
+    assert capfd.readouterr().err.count("no subresource status") == 1
     world.server.error = None
     await world.report(WAITING, instance("other"), replace(ADDON, name="other"))
     assert len(world.server.calls) == 2
 
 
-async def test_missing_right_is_named_once_and_tried_again(world: World) -> None:
+async def test_missing_right_is_named_once_and_tried_again(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     world.server.error = Denied(403, "Forbidden", "forbidden")
     await world.report(WAITING)
+    await asyncio.sleep(2)
     world.server.error = None
     await asyncio.sleep(2)
-    assert world.server.phases == ["Pending", "Pending"]
+    assert world.server.phases == ["Pending"] * 3
+    assert capfd.readouterr().err.count("status cannot be written") == 1
 
 
 async def test_forgotten_instance_gets_no_status(world: World) -> None:
