@@ -57,6 +57,8 @@ def test_ready_names_first_what_makes_the_phase() -> None:
     (ready,) = status(part("a", WAITS), part("b", failed("x", "it crashes")))["conditions"]
     assert (ready["status"], ready["reason"]) == ("False", "Failed")
     assert ready["message"] == "Deployment default/b: it crashes; Deployment default/a: 0 of 1 replicas are ready"
+    (ready,) = status(part("a", WAITS), part("b", ObjectHealth("Unknown")))["conditions"]
+    assert (ready["status"], ready["reason"]) == ("Unknown", "Unknown")
 
 
 def test_time_of_ready_stays_while_its_status_does() -> None:

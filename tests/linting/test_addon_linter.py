@@ -104,6 +104,7 @@ BAD = [
         "hooks/a.sh:3",
         "patch `spec` of the instance",
     ),
+    (f"{PACKAGE}/Chart.yaml", "name: [\n", "chart-refused", f"{PACKAGE}:1", "Chart.yaml"),
     (f"{PACKAGE}/b.yaml", "- 1\n", "render-failed", f"{PACKAGE}:1", "b.yaml, document 1: not an object"),
     (
         f"{PACKAGE}/b.yaml",
