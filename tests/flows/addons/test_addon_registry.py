@@ -1,5 +1,5 @@
-"""An instance whose packages come from a registry, on a real control plane; at night, since an API server has no part
-in that.
+"""An instance whose packages come from a registry, then from an image layout, on a real control plane; at night, since
+an API server has no part in that.
 
 Level: control plane."""
 
@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.flows.addons.cluster_world import ClusterWorld
-from tests.flows.modules.test_addon_oci import follow_a_registry
+from tests.flows.modules.test_addon_oci import follow_a_registry, publish
+from tests.packages.oci.artifacts import Layout, files_artifact
 
 
 @pytest.mark.nightly
@@ -16,3 +17,8 @@ async def test_a_registry_is_followed_and_outlives_its_server_and_a_kill(there: 
     operator = there.world.operator
     operator.flags = operator.flags[:-1]  # the addons that ship
     await follow_a_registry(there.world, tmp_path)
+    publish(Layout(tmp_path / "layout"), "3.0.0", files_artifact)
+    await operator.stop()
+    operator.flags += (f"--addon-source=oci-layout:{tmp_path / 'layout'}",)
+    await there.world.start()
+    await there.world.becomes("of-thing", text="changed", version="3.0.0")

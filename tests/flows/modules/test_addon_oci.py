@@ -9,15 +9,16 @@ from kubetypes.json_values import JSON
 from tests.flows.modules.test_addon_instances import ADDON, MANIFEST, SPEC, channel, put, reaches, start, status
 from tests.flows.modules.world import World
 from tests.oracles.distribution import Distribution, running_registry
-from tests.packages.oci.artifacts import Artifact, bundle_artifact, channel_artifact, files_artifact
+from tests.packages.oci.artifacts import Artifact, Layout, bundle_artifact, channel_artifact, files_artifact
 from tests.packages.oci.registry_server import USER
 
 
-def publish(registry: Distribution, version: str, form: Callable[[Mapping[str, bytes]], Artifact]) -> None:
+def publish(place: Distribution | Layout, version: str, form: Callable[[Mapping[str, bytes]], Artifact]) -> None:
     """A package without a list of checksums, and the channel that leads to it."""
     files = {"objects.yaml": MANIFEST.format(version=version).encode()}
-    registry.push("team/addons/thing", version, form(files))
-    registry.push("team/addons/channels", "stable", channel_artifact(channel(version).encode()))
+    put = place.put if isinstance(place, Layout) else place.push
+    put("team/addons/thing", version, form(files))
+    put("team/addons/channels", "stable", channel_artifact(channel(version).encode()))
 
 
 def logins(auths: JSON) -> JSON:

@@ -149,6 +149,7 @@ class Layout:
     """An image layout in a directory, with names like `coredns:1.14.6`."""
 
     def __init__(self, directory: Path) -> None:
+        directory.mkdir(exist_ok=True)
         self.directory = directory
         self._entries: dict[str, dict[str, Any]] = {}
         self.put_blob(b"{}")

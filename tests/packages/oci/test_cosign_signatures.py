@@ -181,7 +181,6 @@ async def test_bundle_of_something_else_is_no_signature(publisher: Publisher, ch
 
 
 async def test_bundle_in_an_image_layout_is_found_by_its_type(publisher: Publisher, tmp_path: Path) -> None:
-    (tmp_path / "layout").mkdir()
     layout, pushed = Layout(tmp_path / "layout"), chart_artifact(CHART_FILES)
     layout.put("coredns", "1.0", pushed)
     bundle = publisher.bundle(sha256(pushed.manifest))

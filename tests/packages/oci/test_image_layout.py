@@ -75,7 +75,6 @@ async def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     assert "Unreachable: oci-layout:" in await refusal(tmp_path / "nothing")
     assert "Unreachable: oci-layout:" in await refusal(tmp_path / "nothing.tar")
     assert "NotFound: package coredns 1.0: oci-layout:" in await refusal(tmp_path)
-    (tmp_path / "layout").mkdir()
     Layout(tmp_path / "layout").put("coredns", "1.0", PUSHED)
     (tmp_path / "layout" / "blobs" / sha256(FILES["manifest.yaml"]).replace(":", "/")).unlink()
     assert "Malformed: oci-layout:" in await refusal(tmp_path / "layout")
