@@ -1,7 +1,12 @@
 """What is kept of an object that belongs to an addon. Level: pure."""
 
+import gc
+import tracemalloc
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
+
+import pytest
 
 from hookrunner.discovery.components import (
     LONGEST_MESSAGE,
@@ -12,8 +17,12 @@ from hookrunner.discovery.components import (
     addons_of,
     judge_component,
 )
+from hookrunner.model.contexts import Entry
 from hookrunner.model.resources import ObjectKey
+from hookrunner.releases.health.kind_health import KindHealth
 from hookrunner.releases.health.object_status import CURRENT
+from hookrunner.sources.snapshots import Snapshot
+from kubetypes.json_values import written
 from tests.fakes.objects import config_map
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -64,3 +73,51 @@ def test_component_is_the_same_in_each_version() -> None:
     old, new = Component("example.com/v1", key, CURRENT), Component("example.com/v2", key, ComponentHealth("Failed"))
     assert old.identity == new.identity
     assert str(old) == "Web default/a"
+
+
+def conditions_of(number: int) -> list[dict[str, str]]:
+    """Those of one object, in texts of its own."""
+    entry = {"status": "True", "reason": "MinimumReplicasAvailable", "message": f"{number} has what it needs"}
+    return [
+        {"type": kind, **entry, "lastTransitionTime": f"{number}"} for kind in ("Available", "Progressing", "Ready")
+    ]
+
+
+def known(number: int) -> ObjectKey:
+    return ObjectKey("default", "Web", f"web-{number}")
+
+
+def verdicts() -> object:
+    kind = KindHealth("Web", 0.0, judge_component)
+    for number in range(1000):
+        kind.put(known(number), "1", judged(conditions_of(number), **{"discovery.addons.k8s.io/web": ""}))
+    return kind
+
+
+def filtered() -> object:
+    """What a hook keeps whose filter is `{labels: .metadata.labels, conditions: .status.conditions}`."""
+    snapshot = Snapshot()
+    for number in range(1000):
+        labels = {"discovery.addons.k8s.io/web": ""}
+        text = written({"labels": labels, "conditions": conditions_of(number)})
+        snapshot.update(Entry(known(number), None, text, mark=text))
+    return snapshot
+
+
+def taken(make: Callable[[], object]) -> int:
+    """Bytes of memory of what this makes."""
+    make()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        made = make()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+        del made
+
+
+@pytest.mark.slow
+def test_what_is_kept_takes_no_more_memory_than_in_a_hook_with_a_filter() -> None:
+    assert taken(verdicts) <= taken(filtered)
