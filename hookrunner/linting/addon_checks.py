@@ -4,7 +4,7 @@ placeholders, and the objects of an instance with default values.
 Hooks do not run here, so a package that needs what they find out is not built, and that is no mistake.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,7 +34,7 @@ from hookrunner.manifests.placeholders import look_up
 from hookrunner.model.addons import Addon, Instance
 from hookrunner.model.status import some
 from hookrunner.modules.offline import stock_capabilities
-from hookrunner.packages.channels import parse_channel
+from hookrunner.packages.channels import contradicted_entries, parse_channel
 from hookrunner.packages.directory_source import PACKAGES, DirectorySource, list_channels
 from hookrunner.packages.package import PACKAGE_FILE, Package
 from hookrunner.packages.package_cache import unpack_package
@@ -88,8 +88,9 @@ async def check_source(addon: Addon) -> CheckedSource:
         except PackageError as error:
             remarks.append(ModuleRemark(package_path(addon, version), code="package-refused", text=str(error)))
     remarks += [remark for package in packages for remark in _unknown_keys(addon, package)]
+    digests = dict.fromkeys(versions, "") | {package.version: package.digest for package in packages}
     for name in sorted({*list_channels(location.path), addon.defaults.channel}):
-        remarks += [remark async for remark in _check_channel(addon, source, name, versions)]
+        remarks += [remark async for remark in _check_channel(addon, source, name, digests)]
     return CheckedSource(tuple(packages), tuple(remarks))
 
 
@@ -99,8 +100,9 @@ def package_path(addon: Addon, version: str, file: str = "") -> str:
 
 
 async def _check_channel(
-    addon: Addon, source: DirectorySource, name: str, versions: Sequence[str]
+    addon: Addon, source: DirectorySource, name: str, digests: Mapping[str, str]
 ) -> AsyncIterator[ModuleRemark]:
+    """`digests` are those of the packages by version, empty for one that cannot be used."""
     path = str(Path(addon.source) / name)
     try:
         channel = parse_channel(name, await source.read_channel(name))
@@ -110,11 +112,15 @@ async def _check_channel(
     for unknown in channel.unknown:
         yield ModuleRemark(path, code="key-unknown", text=f"`{unknown}` means nothing here and is ignored")
     for number, entry in enumerate(channel.entries):
-        if entry.name in ("", addon.component) and entry.version not in versions:
+        if entry.name in ("", addon.component) and entry.version not in digests:
             place = in_yaml(addon.directory / path, f"/manifests/{number}/version")
-            known = f"there are {', '.join(versions)}" if versions else "the source has no package of it"
+            known = f"there are {', '.join(digests)}" if digests else "the source has no package of it"
             text = f"{addon.component} {entry.version} has no package; {known}"
             yield ModuleRemark(path, place, "package-missing", text)
+    for number, entry in contradicted_entries(channel, addon.component, digests):
+        place = in_yaml(addon.directory / path, f"/manifests/{number}/digest")
+        text = f"{addon.component} {entry.version} has the digest {digests[entry.version]}, not this one"
+        yield ModuleRemark(path, place, "channel-refused", text)
 
 
 def _unknown_keys(addon: Addon, package: Package) -> Iterator[ModuleRemark]:

@@ -20,7 +20,7 @@ Source: docs/packaging-addons.md, https://semver.org/#spec-item-11
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hookrunner import ranges
 from hookrunner.errors import PackageError
@@ -133,6 +133,16 @@ def pinned_digest(channel: Channel, component: str, version: str) -> str:
     """The digest that a channel gives for an exact version of a component, empty if it gives none."""
     digests = (entry.digest for entry in channel.entries_of(component) if entry.version == version)
     return next(filter(None, digests), "")
+
+
+def contradicted_entries(
+    channel: Channel, component: str, digests: Mapping[str, str]
+) -> Iterator[tuple[int, ChannelEntry]]:
+    """The entries, and where each stands, that give another digest than the component's package of that version has;
+    `digests` are by version, empty where they are not known. An instance that follows one is refused its package."""
+    for index, entry in enumerate(channel.entries):
+        if entry.name in ("", component) and entry.digest not in ("", digests.get(entry.version) or entry.digest):
+            yield index, entry
 
 
 def is_kubernetes_in(version: str, wanted: str) -> bool:

@@ -39,6 +39,7 @@ GOOD = {
     "data: {text: __GREETING__ __NODES__}\n",
     f"{PACKAGE}/apart.yaml": APART,
 }
+PINNED = f"manifests:\n- version: 1.0.0\n  digest: sha256:{'0' * 64}\n"
 OTHER_KIND = "object: {kind: Web}\ntext: {__GREETING__: greeting, __NODES__: internal.nodes, __A__: greeting}\n"
 UNSET = "object: {kind: Web}\ntext: {__GREETING__: greeting, __NODES__: internal.node}\n"
 RULE = GOOD["addon.yaml"].replace("{", "{{").replace("}", "}}") + 'patches:\n- kind: {}\n  paths: ["{}"]\n'
@@ -70,6 +71,7 @@ BAD = [
     ),
     ("addon.yaml", GOOD["addon.yaml"] + "instances: many\n", "name-constant", f"{PACKAGE}:1", "`.addon.name`"),
     ("channels/stable", "manifests: 5\n", "channel-refused", "channels/stable:1", "must be of type array"),
+    ("channels/stable", PINNED, "channel-refused", "channels/stable:3", "web 1.0.0 has the digest sha256:"),
     ("addon.yaml", GOOD["addon.yaml"] + "channel: next\n", "channel-refused", "channels/next:1", "does not exist"),
     ("channels/stable", "manifests:\n- version: 1.0.1\n", "package-missing", "channels/stable:2", "there are 1.0.0"),
     (f"{PACKAGE}/package.yaml", "kubernetes: five\n", "package-refused", f"{PACKAGE}:1", "kubernetes"),

@@ -8,11 +8,13 @@ mistake. What is right already stays as it is, byte for byte, whichever program 
 nothing. Without a key, what is signed and has changed is an error: the signature would be of other bytes.
 """
 
-from collections.abc import AsyncIterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from hookrunner.errors import BadInput, PackageError
-from hookrunner.packages.channels import parse_channel
+from hookrunner.packages.channels import Channel, contradicted_entries, parse_channel
 from hookrunner.packages.directory_source import PACKAGES, DirectorySource, list_channels
 from hookrunner.packages.names import is_component
 from hookrunner.packages.package import parse_package
@@ -45,12 +47,16 @@ async def seal(directory: Path, key: SigningKey | None) -> AsyncIterator[Sealed]
     another directory, or one that cannot be written; PackageError for the first package or channel that cannot be
     sealed, which is left as it is."""
     root, packages, channels = _contents(directory)
+    digests = defaultdict[str, dict[str, str]](dict)
     with PublishedDirectory.opened(root) as published:
         source = DirectorySource(root)
         for component, version in packages:
-            yield await _seal_package(published, source, (component, version), key)
+            sealed = await _seal_package(published, source, (component, version), key)
+            digests[component][version] = sealed.digest
+            yield sealed
         for name in channels:
-            yield await _seal_channel(published, source, name, key)
+            channel = await _read_channel(source, name, digests)
+            yield await _seal_channel(published, source, channel, key)
 
 
 def _contents(directory: Path) -> tuple[Path, list[tuple[str, str]], list[str]]:
@@ -81,12 +87,30 @@ async def _seal_package(
     return Sealed(name, _write(published, f"{PACKAGES}/{'/'.join(package)}/", before, (listed, signature)), digest)
 
 
+class _ReadChannel(NamedTuple):
+    """A channel that can be used, and its text."""
+
+    channel: Channel
+    text: str
+
+
+async def _read_channel(source: DirectorySource, name: str, digests: Mapping[str, Mapping[str, str]]) -> _ReadChannel:
+    """Raises PackageError, also for an entry with another digest than its package has, by component and version."""
+    text = await source.read_channel(name)
+    channel = parse_channel(name, text)
+    for component, known in digests.items():
+        for index, entry in contradicted_entries(channel, component, known):
+            problem = f"{component} {entry.version} has the digest {known[entry.version]}; correct the channel"
+            raise PackageError("DigestMismatch", f"channel '{name}': manifests[{index}].digest: {problem}")
+    return _ReadChannel(channel, text)
+
+
 async def _seal_channel(
-    published: PublishedDirectory, source: DirectorySource, name: str, key: SigningKey | None
+    published: PublishedDirectory, source: DirectorySource, read: _ReadChannel, key: SigningKey | None
 ) -> Sealed:
     """Raises PackageError, OSError."""
-    text, before = await source.read_channel(name), await source.read_channel_signature(name)
-    channel, signed = parse_channel(name, text), name + SIGNATURE_SUFFIX
+    (channel, text), name = read, read.channel.name
+    before, signed = await source.read_channel_signature(name), name + SIGNATURE_SUFFIX
     signature = _signature_of(text.encode(), before, key)
     unpinned = [f"{entry.name} {entry.version}".strip() for entry in channel.entries if not entry.digest]
     written = _write(published, "", {signed: before}, (signature,))

@@ -122,6 +122,16 @@ async def test_what_cannot_be_installed_is_not_signed(place: DirectoryPlace, key
     assert not (place.root / "stable.sig").exists()
 
 
+async def test_channel_with_another_digest_than_its_package_has_is_not_signed(
+    place: DirectoryPlace, key: SigningKey
+) -> None:
+    for name, digest in (("stable", DIGEST), ("wrong", "sha256:" + "0" * 64)):
+        place.put_channel(name, f"manifests: [{{version: '1.0', digest: '{digest}'}}]\n".encode())
+    with pytest.raises(PackageError, match=rf"^channel 'wrong': manifests\[0\].digest: web 1.0 has .* {DIGEST}; corr"):
+        await sealed(place.root, key)
+    assert [path.name for path in place.root.glob("*.sig")] == ["stable.sig"]
+
+
 async def test_directory_without_packages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is no source of packages"):
         await sealed(tmp_path)
