@@ -9,6 +9,7 @@ import pytest
 from hookrunner.hooks.config.hook_config import parse
 from hookrunner.hooks.config.schema import HookKind
 from hookrunner.hooks.hook_process import HookProcesses
+from hookrunner.hooks.resident.line_carrier import FILE_FROM
 from hookrunner.hooks.workspace import InstancePaths, ValuesPaths, Workspace
 from hookrunner.model.bindings import Hook
 from hookrunner.model.contexts import Context, ContextType
@@ -79,7 +80,10 @@ async def test_a_handler_that_fails_fails_its_run_only(tmp_path: Path, processes
 
 @pytest.mark.slow
 async def test_a_hook_of_an_addon_has_values_and_instance(tmp_path: Path, processes: HookProcesses) -> None:
-    values = Values(b"{}", b'{"m": {"b": "x"}}', InstanceInput(b'{"kind": "Busy"}', "/package"))
+    """So many values that the run comes as a file."""
+    values = Values(
+        b"{}", b'{"m": {"b": "x", "c": "%s"}}' % (b"c" * FILE_FROM), InstanceInput(b'{"kind": "Busy"}', "/package")
+    )
     contexts = [Context("afterHelm", ContextType.LIFECYCLE)]
     answer = (await processes.run(hook(tmp_path, "m"), contexts, {}, values=values)).answer
     assert [(one.path, one.value) for one in answer.values] == [("/m/a", "x")]
