@@ -34,11 +34,17 @@ class ReleaseRemoval:
         self._store = store
         self._tools = tools
 
-    async def uninstall(self, name: str, namespace: str, timeout: float = 1200.0) -> bool:
-        """Run delete hooks, delete objects and records. Did the release exist? `timeout` is for each hook."""
+    async def uninstall(self, name: str, namespace: str, timeout: float = 1200.0, hooks: bool = True) -> bool:
+        """Run delete hooks, if `hooks`, delete objects and records. Did the release exist? `timeout` is for each
+        hook."""
 
         async def delete(records: Sequence[ReleaseRecord]) -> tuple[()]:
-            await rollout.delete_all(self._tools.of(ReleaseOptions()), records, timeout)
+            tools = self._tools.of(ReleaseOptions())
+            if hooks:
+                await rollout.run_hooks(tools, records[-1], "pre-delete", timeout)
+            await tools.applier.remove(await rollout.by_id(records), rollout.release_of(records[-1]))
+            if hooks:
+                await rollout.run_hooks(tools, records[-1], "post-delete", timeout)
             return ()
 
         return await self._remove(name, namespace, delete) is not None

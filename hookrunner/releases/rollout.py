@@ -296,13 +296,6 @@ async def repair(tools: RolloutTools, record: ReleaseRecord, objects: Sequence[J
     return (await tools.applier.apply(objects, identity, desired, options, desired.keys())).written
 
 
-async def delete_all(tools: RolloutTools, records: Sequence[ReleaseRecord], timeout: float) -> None:
-    """Delete the objects of all these revisions; the hooks are those of the last one."""
-    await run_hooks(tools, records[-1], "pre-delete", timeout)
-    await tools.applier.remove(await by_id(records), release_of(records[-1]))
-    await run_hooks(tools, records[-1], "post-delete", timeout)
-
-
 async def run_hooks(tools: RolloutTools, record: ReleaseRecord, event: str, timeout: float) -> None:
     """Run the hooks of a revision for one event, without recording when they ran."""
     async with aclosing(tools.hooks.run(record.hooks, event, release_of(record), timeout)) as runs:

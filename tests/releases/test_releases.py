@@ -182,6 +182,13 @@ async def test_uninstall_deletes_all_objects_and_records(releases: Releases, wor
     assert not await releases.removal.uninstall("demo", "default")
 
 
+async def test_uninstall_without_hooks_deletes_only_what_is_marked(releases: Releases, world: World) -> None:
+    hooks = hook("first", "pre-delete"), hook("last", "post-delete")
+    await releases.reconcile(wanted("d1", A, hooks=hooks))
+    assert await releases.removal.uninstall("demo", "default", hooks=False)
+    assert (await world.maps(), await world.history()) == ({}, [])
+
+
 async def test_unmanaged_is_recorded_once_and_left_alone_then(releases: Releases, world: World) -> None:
     await releases.reconcile(wanted("d1", A))
     await releases.reconcile(wanted("d2", configmap("a", x="2"), unmanaged=True))

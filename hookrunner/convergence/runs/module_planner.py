@@ -100,5 +100,10 @@ class ModulePlanner:
         await self.purge(head)
 
     async def purge(self, head: Head) -> None:
-        """Delete a release. Raises ReleaseFailed, KubeError."""
-        await self._helm.releases.removal.uninstall(head.name, head.namespace, self._settings.helm_timeout)
+        """Delete a release. Raises ReleaseFailed, KubeError.
+
+        In a namespace in which no module is, anyone who may create Secrets there may have written its record. What a
+        record names is deleted only if it is marked as of this release, but its Helm hooks would create any object."""
+        removal, timeout = self._helm.releases.removal, self._settings.helm_timeout
+        places = {self._helm.namespace, *(module.traits.namespace for module in self._modules.values())}
+        await removal.uninstall(head.name, head.namespace, timeout, hooks=head.namespace in places)

@@ -71,6 +71,7 @@ class Records(Releases):
         self.takes, self.fails = 0.0, ""
         self.error: ReleaseFailed | None = None
         self.restored: list[int] = []
+        self.uninstalled: list[str] = []
         self.at_once = self.most_at_once = 0
 
     async def list_heads(self, namespace: str) -> dict[str, Head]:
@@ -122,7 +123,8 @@ class Records(Releases):
         self.repaired += findings
         return len(findings)
 
-    async def uninstall(self, name: str, namespace: str, timeout: float = 0) -> bool:
+    async def uninstall(self, name: str, namespace: str, timeout: float = 0, hooks: bool = True) -> bool:
+        self.uninstalled.append(f"{name} with its hooks" if hooks else name)
         return self.latest.pop(name, None) is not None
 
 

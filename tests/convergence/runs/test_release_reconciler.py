@@ -12,6 +12,7 @@ import pytest
 from hookrunner.errors import ReleaseFailed
 from hookrunner.model.modules import Choice, Decision
 from hookrunner.model.releases import (
+    Head,
     KeptObject,
     ObjectDrift,
     RenderedChart,
@@ -188,6 +189,15 @@ async def test_a_release_is_uninstalled_where_it_is(world: World) -> None:
     await world.releases.uninstall(state)
     assert world.records.latest == {}
     await world.releases.uninstall(state)
+
+
+async def test_delete_hooks_run_only_where_modules_are(world: World) -> None:
+    """Elsewhere anyone who may create Secrets may have written a record that names this hookrunner."""
+    for name, namespace in (("a", "default"), ("b", "elsewhere"), ("c", "third")):
+        world.records.latest[name] = Head(name, namespace, 1, "deployed", owned=True)
+    for name, namespace in (("a", ""), ("b", "elsewhere"), ("c", "moved")):
+        await world.releases.uninstall(world.module(name, namespace=namespace))
+    assert world.records.uninstalled == ["a with its hooks", "b with its hooks", "c"]
 
 
 async def test_rollback_waits_for_a_run_that_is_under_way_and_stays(world: World) -> None:
