@@ -46,6 +46,30 @@ def test_the_schema_names_no_value_that_values_yaml_lacks() -> None:
     assert {path for path in named_keys(SCHEMA) if not is_default(path)} == OPTIONAL
 
 
+def spoilt(value: JSON) -> JSON:
+    """A value of another type in each place, and one key more in each map."""
+    if isinstance(value, dict) and value:
+        return {"unknown": 1, **{key: spoilt(one) for key, one in value.items()}}
+    return "x" if isinstance(value, dict | list) else []
+
+
+def refusals(value: JSON, path: str = "") -> Iterator[str]:
+    """How helm begins to name all that is spoilt."""
+    if isinstance(value, dict) and value:
+        yield f"at '{path}': additional properties 'unknown' not allowed"
+        for key, one in value.items():
+            yield from refusals(one, f"{path}/{key}")
+    else:
+        yield f"at '{path}': "
+
+
+def test_no_place_takes_another_type_and_no_map_an_unknown_key() -> None:
+    values = spoilt(VALUES).items()
+    refusal = read_refusal(*(word for key, value in values for word in ("--set-json", f"{key}={json.dumps(value)}")))
+    taken = [words.split("'")[1] for words in refusals(VALUES) if words not in refusal]
+    assert taken == ["/monitoring/dashboard/labels", "/resources/requests", "/resources/limits"], "their keys are free"
+
+
 WRONG = [
     ("port=http", "at '/port': got string, want integer"),
     ("hostNetwork=yes", "at '/hostNetwork': got string, want boolean"),
