@@ -160,7 +160,7 @@ class _Unpacker:
         if not begin.startswith(_GZIP):
             yield file
             return
-        with tempfile.TemporaryFile() as plain:
+        with tempfile.TemporaryFile(dir=Path(file.name).parent) as plain:  # a process of its own knows no TMPDIR
             try:
                 safe_files.unpack_file(file, plain, self._room)
             except TooLarge:

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
-from hookrunner.errors import PackageError
+from hookrunner.errors import PackageError, PackageReason
 from hookrunner.packages.channels import decode_channel, version_order
 from hookrunner.packages.fetch_bounds import fetch_deadline, side_by_side
 from hookrunner.packages.names import (
@@ -53,6 +53,7 @@ from hookrunner.packages.oci.package_artifacts import (
     Blobs,
     channel_layer,
     channel_signature_layer,
+    has_archives,
     needed_blobs,
     titled_layer,
     unpack_artifact,
@@ -71,12 +72,16 @@ from hookrunner.packages.package_files import (
     refusal,
     seal_of,
 )
+from hookrunner.process.pure_calls import CallLimits, CallLost, call_within
 from hookrunner.shapes import suggestion
 from kubetypes.bounds import in_units
 
 _T = TypeVar("_T")
 
 CHANNELS = "channels"
+_UNPACKING = CallLimits(seconds=30.0, memory=512 << 20)
+"""For archives. A few bytes of one can make Python's reader keep gigabytes, or search one header for hours without
+giving the interpreter's lock away (CVE-2024-6232); a process of its own ends then, and nothing else waits."""
 _PIECE = 1 << 20
 
 
@@ -299,7 +304,10 @@ class OciSource:
                 blobs = {digest: Path(scratch, digest.partition(":")[2]) for digest in needed}
                 save = partial(self._save, component, package, blobs)
                 await side_by_side(list(needed.values()), save)
-                return await asyncio.to_thread(unpack_artifact, package, manifest, blobs)
+                return await _unpack(package, manifest, blobs)
+        except CallLost as lost:
+            reason: PackageReason = "TooLarge" if lost.is_expensive else "Unreachable"
+            raise refusal(package, reason, f"cannot be unpacked: {lost}") from None
         except OSError as error:
             text = f"cannot be unpacked: {error.strerror or error}; see TMPDIR, by default /tmp"
             raise refusal(package, "Unreachable", text) from None
@@ -327,6 +335,13 @@ class OciSource:
 def tag_of(version: str) -> str:
     """The tag of a version's package."""
     return version.replace("+", "_")
+
+
+async def _unpack(package: str, manifest: Manifest, blobs: Blobs) -> Mapping[str, bytes]:
+    """The files of a package whose blobs are on disk. Raises PackageError, OSError, CallLost."""
+    if has_archives(manifest):
+        return await call_within(_UNPACKING, unpack_artifact, package, manifest, blobs)
+    return await asyncio.to_thread(unpack_artifact, package, manifest, blobs)
 
 
 def _digest_of_file(file: BinaryIO) -> tuple[str, int]:

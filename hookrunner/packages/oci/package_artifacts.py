@@ -91,6 +91,11 @@ def needed_blobs(package: str, manifest: Manifest) -> Sequence[Descriptor]:
     return blobs
 
 
+def has_archives(manifest: Manifest) -> bool:
+    """Is there anything to unpack? Otherwise each layer is a file."""
+    return manifest.artifact_type != PACKAGE_TYPE or not all(map(_is_file, manifest.layers))
+
+
 def unpack_artifact(package: str, manifest: Manifest, blobs: Blobs) -> Mapping[str, bytes]:
     """The files of a package. Blocks. Raises PackageError: Malformed, TooLarge."""
     if manifest.artifact_type == PACKAGE_TYPE:
@@ -106,13 +111,16 @@ def unpack_artifact(package: str, manifest: Manifest, blobs: Blobs) -> Mapping[s
     return bounded.by_path
 
 
+def _is_file(layer: Descriptor) -> bool:
+    return bool(layer.annotations.get(TITLE)) and layer.annotations.get(UNPACK) != "true"
+
+
 def _unpack_own(package: str, manifest: Manifest, blobs: Blobs) -> dict[str, bytes]:
     files, archives = PackageFiles(package), list[Path]()
     for layer in manifest.layers:
-        title = layer.annotations.get(TITLE, "")
-        if title and layer.annotations.get(UNPACK) != "true":
+        if _is_file(layer):
             with open(blobs[layer.digest], "rb") as file:
-                files.add(title, file.read(LARGEST_FILE + 1))
+                files.add(layer.annotations[TITLE], file.read(LARGEST_FILE + 1))
         else:
             archives.append(_archive(package, layer, blobs))
     for path, data in unpack_layers(package, archives).items():

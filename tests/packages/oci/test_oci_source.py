@@ -1,6 +1,8 @@
 """Artifacts, charts, images and indexes as packages, and those that are none. Level: pure."""
 
+import gzip
 import json
+import tarfile
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -231,6 +233,19 @@ async def test_a_package_that_cannot_be_unpacked_is_reported(
     error = await refusal_of(registry.source().read_package("coredns", "1.0"))
     text = "package coredns 1.0: cannot be unpacked: No such file or directory; see TMPDIR, by default /tmp"
     assert (error.reason, str(error)) == ("Unreachable", text)
+
+
+@pytest.mark.slow
+async def test_an_archive_of_which_pythons_reader_keeps_gigabytes_is_refused(registry: RegistryServer) -> None:
+    """It keeps a copy of all records of a global header with each entry."""
+    header, records = tarfile.TarInfo(), b"".join(b"11 %06d=\n" % number for number in range(100_000))
+    header.type, header.size = tarfile.XGLTYPE, len(records)
+    directory = tarfile.TarInfo("a")
+    directory.type = tarfile.DIRTYPE
+    layer = header.tobuf() + records.ljust(-(-len(records) // 512) * 512, b"\0") + directory.tobuf() * 1000
+    registry.push_package("1.0", archive_artifact(gzip.compress(layer, 1)))
+    error = await refusal_of(registry.source().read_package("coredns", "1.0"))
+    assert (error.reason, "1.0: cannot be unpacked: no result within 512 MiB of" in str(error)) == ("TooLarge", True)
 
 
 # ── trust ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
