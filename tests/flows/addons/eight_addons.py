@@ -38,9 +38,17 @@ ON_NODES = "/apis/apps/v1/namespaces/kube-system/daemonsets"
 
 
 async def create_nodes(there: ClusterWorld) -> None:
-    """They are neither ready nor initialised."""
+    """They are neither ready nor initialised. kwok plays a Pod that comes to a Node whose Lease it holds; of one that
+    comes just before it may hear nothing."""
     for name, control_plane in NODES.items():
         await there.world.ask("POST", "/api/v1/nodes", node(name, control_plane=control_plane))
+    await there.until(lambda: leased(there), {*NODES}, "kwok holds the nodes")
+
+
+async def leased(there: ClusterWorld) -> set[str]:
+    """The names of the Leases of nodes."""
+    leases = await there.read("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
+    return {lease["metadata"]["name"] for lease in leases["items"]} & {*NODES}
 
 
 async def nodes_come_up(there: ClusterWorld) -> None:
