@@ -39,7 +39,7 @@ async def follow_a_branch(world: World, repository: Path) -> None:
     async with serve(server.handle) as base:
         world.write("addons/thing/addon.yaml", f"{ADDON}source: git::{base}/addons.git//deploy?ref=main\n")
         world.write("addons/thing/openapi/spec.yaml", SPEC)
-        world.operator.flags += (f"--addons-dir={world.directory / 'addons'}", "--addon-refresh=300ms")
+        world.operator.flags += (f"--addons-dir={world.directory / 'addons'}", "--addon-refresh=1s")
         await start(world)
         await put(world)
         await reaches(world, "Current", "Current")

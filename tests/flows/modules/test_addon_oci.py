@@ -48,7 +48,7 @@ async def follow_a_registry(world: World, tmp_path: Path) -> None:
         host = registry.url.removeprefix("http://")
         world.write("addons/thing/addon.yaml", f"{ADDON}source: oci+http://{host}/team/addons\n")
         world.write("addons/thing/openapi/spec.yaml", SPEC)
-        world.operator.flags += (f"--addons-dir={world.directory / 'addons'}", "--addon-refresh=300ms")
+        world.operator.flags += (f"--addons-dir={world.directory / 'addons'}", "--addon-refresh=1s")
         world.operator.flags += ("--addon-credentials=secret:default/logins",)
         await world.ask("POST", world.path(resource="secrets"), logins({}))
         await start(world)
