@@ -52,8 +52,8 @@ class WebRequest:
     so the host must be public."""
 
     url: URL
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes | None = field(default=None, repr=False)
     public_only: bool = False
     method: str = ""
 

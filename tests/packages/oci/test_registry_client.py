@@ -279,3 +279,4 @@ async def test_a_list_of_tags_that_never_ends_is_cut(registry: RegistryServer) -
 def test_logins_are_in_no_text_of_the_client() -> None:
     credentials = HostCredentials({"a": USER})
     assert USER.password not in repr(GivenCredentials(credentials))
+    assert USER.header not in repr(WebRequest(URL("https://a"), {"Authorization": USER.header}))
