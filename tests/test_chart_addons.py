@@ -253,7 +253,13 @@ def _run_job(cluster: Cluster, namespace: str, directory: Path) -> str:
     files.mkdir(exist_ok=True)
     for name, text in _config_map(cluster, namespace).items():
         (files / name).write_text(text)
-    account = _as_account(cluster, namespace, found["spec"]["template"]["spec"]["serviceAccountName"], directory)
+    name = found["spec"]["template"]["spec"]["serviceAccountName"]
+    for attributes in (
+        {"verb": "create", "group": f"{namespace}.example.com", "resource": "webs", "namespace": namespace},
+        {"verb": "patch", "resource": "configmaps", "namespace": namespace, "name": "watch-hookrunner-instances"},
+    ):
+        cluster.wait_for_right(f"{namespace}:{name}", attributes)
+    account = _as_account(cluster, namespace, name, directory)
     environ = {entry["name"]: entry["value"] for entry in container["env"]}
     tools = {"PATH": f"{find_tool('kubectl').parent}:{os.environ['PATH']}", "HOME": str(directory)}
     environ |= tools | {"INSTANCES": str(files), "KUBECONFIG": str(account)}
