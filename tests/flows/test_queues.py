@@ -67,7 +67,8 @@ async def test_events_wait_until_the_synchronization_has_succeeded(operator: Sta
     program = await operator({"h.sh": watching(cms.namespace, HOLD + FAIL_ONCE)}, ready=False)
     await program.has_run("h.sh")
     cms.create("meanwhile")
-    await stays(lambda: len(program.runs("h.sh")) == 1, "one run", 0.3)
+    await until(lambda: program.metric("kube_snapshot_objects", hook="h.sh") == 1, "the object in the snapshot")
+    assert len(program.runs("h.sh")) == 1
     program.tell("go")
     again = (await program.has_run("h.sh", 2))[1]
     assert [found["object"]["metadata"]["name"] for found in again[0]["objects"]] == ["meanwhile"]

@@ -126,6 +126,8 @@ async def follow(reader: Reader, without: tuple[str, ...] = ()) -> None:
     """Type what the page shows, one command after another. Words that are not to be expected may be named."""
     # The API server hears of a registration a little later than of its having been written.
     await until(lambda: "denied" in reader.types("kubectl create --dry-run=server -f bad.yaml"), "refusals")
+    good = "kubectl create --dry-run=server -o yaml -f good.yaml"
+    await until(lambda: "replicas: 3" in reader.types(good), "mutations")
     await until(lambda: "must be" in reader.types("kubectl create --dry-run=server -f odd.yaml"), "conversions")
     consoles = [step for step in pages.steps(PAGE) if isinstance(step, pages.Console) and step.mark == "kubectl"]
     for line, shown in [command for console in consoles for command in console.commands]:
