@@ -221,6 +221,8 @@ async def test_what_needs_the_user_is_named_with_what_to_do() -> None:
     shown.world.add(*"bc")
     shown.world.api.put(new_node("late"))
     shown.world.cloud.terminate("a")
+    shown.world.api.put(service("web"))
+    shown.world.cloud.fail(verbs.LB_ENSURE, ProviderError(ErrorCode.INVALID, "no such size"))
     async with shown.running(400) as reports:
         shown.condition, shown.leading.problem = (True, "capabilities: hunter22"), "leases is forbidden"
         shown.calls.paused_until = time.time() + 60
@@ -229,6 +231,7 @@ async def test_what_needs_the_user_is_named_with_what_to_do() -> None:
         assert needs[1][:2] == (Urgency.WAITING, "provider")
         assert needs[2] == (Urgency.FAILING, "leader", "", "leases is forbidden")
         assert needs[3][:3] == (Urgency.FAILING, "nodes", "late")
+        assert needs[4:] == [(Urgency.FAILING, "services", "default/web", "Invalid: no such size")]
 
 
 async def test_a_held_deletion_needs_the_command_that_releases_it() -> None:

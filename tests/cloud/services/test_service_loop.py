@@ -3,6 +3,7 @@
 Level: FakeApi."""
 
 import asyncio
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -132,13 +133,16 @@ async def test_label_or_selector_is_no_reason_for_a_call_but_an_annotation_is(wo
 async def test_failures_back_off_up_to_five_minutes_and_a_success_resets_that(world: BalancerWorld) -> None:
     world.cloud.fail(ENSURE, DOWN, times=8)
     world.api.put(service())
-    async with world.run_loop():
+    async with world.run_loop() as loop:
         await world.rest(1300)
         assert world.times(ENSURE) == [0, 5, 15, 35, 75, 155, 315, 615, 915]
         assert world.addresses() == ["192.0.2.1"]
         world.cloud.fail(ENSURE, DOWN, times=1)
         world.annotate()
-        await world.rest(6)
+        await world.rest(1)
+        (shown,) = loop.describe()
+        assert (shown.state, shown.again > time.time()) == ("failed", True)
+        await world.rest(5)
         assert world.times(ENSURE)[-2:] == [1300, 1305]
 
 
