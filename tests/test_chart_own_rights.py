@@ -44,6 +44,12 @@ def hook(**config: Any) -> Hook:
     [
         ("modules.enabled=true", {"modules-dir": "m"}, Installation(), set()),
         (
+            "modules.enabled=true,settings.helm-driver=configmap",
+            {"modules-dir": "m", "helm-driver": "configmap"},
+            Installation(),
+            set(),
+        ),
+        (
             "modules.enabled=true,modules.crds=true",  # the names of definitions are not known to the chart
             {"modules-dir": "m"},
             Installation(definitions=[DEFINITION]),
