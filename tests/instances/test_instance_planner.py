@@ -14,6 +14,7 @@ from hookrunner.errors import BadValues, Denied, HookrunnerError, ReleaseFailed,
 from hookrunner.instances.reports.reported_instances import ReportedInstances
 from hookrunner.instances.status_reports import facts_of
 from hookrunner.instances.units.live_unit import LiveUnit
+from hookrunner.model.addon_status import Installed
 from hookrunner.model.addons import FINALIZER, Requirements
 from hookrunner.model.releases import Head, KeptObject, ReleaseOptions, ServiceAccount
 from hookrunner.values.schemas.schema_files import load_of_addon
@@ -64,6 +65,13 @@ async def test_nothing_is_built_before_the_first_run(world: World) -> None:
     live = world.live(instance())
     with pytest.raises(RenderFailed, match=r"dns\.default\.x is not built yet: it has not run"):
         live.planner.present(live.state)
+
+
+def test_status_says_what_is_installed_before_the_first_run_of_a_process(world: World) -> None:
+    texts = {"version": "1.0", "digest": "sha256:a", "startedAt": "then", "channel": "stable", "commit": "c0"}
+    known = Installed("1.0", "sha256:a", UNIT, 3, "then", "stable", serial=4, commit="c0")
+    assert facts_of(world.live(instance()), texts | {"revision": 3, "serial": 4}, 0.0).installed == known
+    assert facts_of(world.live(instance("new")), {}, 0.0).installed is None
 
 
 async def test_digest_stays_when_the_first_run_has_installed_it(world: World) -> None:
