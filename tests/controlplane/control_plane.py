@@ -1,12 +1,14 @@
 """Starts and stops a control plane: etcd and the API server and, if wanted, what makes Deployments Ready.
 
-etcd and the API server are up in about three seconds. The controllers, the scheduler and kwok (with one fake node) are
-started then but not waited for. Everything lives in one directory and on loopback ports. The watch cache works as in
-production, but for PodTemplates it is off, so that there etcd's compaction shows at once (see `Cluster.compact`).
+etcd and the API server are up in about three seconds. The controllers, the scheduler and kwok are started then, and
+only kwok's fake node is waited for: of a Pod that comes to a node just before, kwok may never hear. Everything lives in
+one directory and on loopback ports. The watch cache works as in production, but for PodTemplates it is off, so that
+there etcd's compaction shows at once (see `Cluster.compact`).
 """
 
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -24,6 +26,8 @@ from tests.controlplane.rest import request
 START_TIMEOUT = 120.0
 SIGNS = ("/readyz", "/api/v1/namespaces/default/services/kubernetes")
 """What a ready API server has. The Service and its namespace are made by controllers that /readyz does not wait for."""
+HELD = ("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/fake",)
+"""What there is when kwok holds the node."""
 ISSUER = "https://kubernetes.default.svc"
 NODE = {
     "apiVersion": "v1",
@@ -106,7 +110,7 @@ class ControlPlane:
             "--allow-privileged=true",
             *(self.audit.flags() if self._audited else ()),
         )
-        self._wait_until_ready()
+        self._wait_for("kube-apiserver", SIGNS)
 
     def stop_apiserver(self) -> None:
         """Kill the API server as a power cut would; its port refuses connections until it is started again."""
@@ -149,19 +153,18 @@ class ControlPlane:
         lease = "--node-lease-duration-seconds=40"
         self._start("kwok", f"--kubeconfig={self.kubeconfig}", "--manage-all-nodes=true", lease, *stages)
         request(self._access, "POST", "/api/v1/nodes", NODE)
+        self._wait_for("kwok", HELD)
 
     def _start(self, name: str, *flags: str) -> None:
         self._processes.start(name, [*self._binaries.command(name), *flags])
 
-    def _wait_until_ready(self) -> None:
+    def _wait_for(self, program: str, signs: Sequence[str]) -> None:
         deadline = time.monotonic() + START_TIMEOUT
-        while not all(map(self._answers, SIGNS)):
+        while not all(map(self._answers, signs)):
             self.check()
             if time.monotonic() > deadline:
-                words = self._processes.last_words("kube-apiserver")
-                raise BedUnavailable(
-                    f"the API server was not ready after {START_TIMEOUT:.0f} s; its log ends:\n{words}"
-                )
+                words = self._processes.last_words(program)
+                raise BedUnavailable(f"{program} was not ready after {START_TIMEOUT:.0f} s; its log ends:\n{words}")
             time.sleep(0.05)  # readiness can only be asked for again and again
 
     def _answers(self, path: str) -> bool:

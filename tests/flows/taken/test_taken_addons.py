@@ -1,4 +1,4 @@
-"""Shipped addons lack one of their rules, others each day, and at night each of them: `/readyz`, an Event and
+"""Shipped addons lack one of their rules, at night each of them: `/readyz`, an Event and
 `hookrunner status` name that one, and the addon goes on as soon as it is back.
 
 Level: control plane.

@@ -1,5 +1,5 @@
-"""Each shipped hook lacks one of its rules, another one each day: `/readyz` and `hookrunner status` name that one, the
-log where a hook's run fails of it, and the hook does what it was asked for as soon as it is back.
+"""Each shipped hook lacks one of its rules: `/readyz` and `hookrunner status` name that one, the log
+where a hook's run fails of it, and the hook does what it was asked for as soon as it is back.
 
 A hook is about no object that an Event could be about.
 

@@ -1,5 +1,5 @@
-"""Each shipped module lacks one of its rules, another one each day: `/readyz`, an Event and `hookrunner status` name
-that one, and the module goes on as soon as it is back.
+"""Each shipped module lacks one of its rules: `/readyz`, an Event and `hookrunner status` name that
+one, and the module goes on as soon as it is back.
 
 Level: control plane.
 """

@@ -1,4 +1,4 @@
-"""The manager of each shipped provider lacks one of its rules, another one each day: `/readyz`, an Event and
+"""The manager of each shipped provider lacks one of its rules: `/readyz`, an Event and
 `hookrunner status` name that one, and the manager goes on as soon as it is back.
 
 Level: control plane.

@@ -1,5 +1,5 @@
-"""Each shipped webhook lacks one of its rules, another one each day: `/readyz` and `hookrunner status` name that one,
-and the log; the API server asks the webhook as soon as it is back.
+"""Each shipped webhook lacks one of its rules: `/readyz` and `hookrunner status` name that one, and
+the log; the API server asks the webhook as soon as it is back.
 
 A webhook is about no object that an Event could be about.
 

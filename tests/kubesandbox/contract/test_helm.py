@@ -27,7 +27,7 @@ def test_helm_brings_the_chart_to_life_changes_it_and_takes_it_away(sandboxed: A
     hook = f"hooks.pod-security\\.sh={CHART.parents[1] / 'hooks' / 'pod-security.sh'}"
 
     def levels() -> list[str]:
-        """The log levels in the one Deployment, which has no status: `helm install --wait` would wait for ever."""
+        """The log levels in the one Deployment, which has no status: `helm install --wait` would never end."""
         (deployed,) = sandboxed.get(at("deployments", ns))["items"]
         assert deployed["status"] == {}
         variables = deployed["spec"]["template"]["spec"]["containers"][0]["env"]
