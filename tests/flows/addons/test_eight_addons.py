@@ -41,7 +41,6 @@ async def eight(there: ClusterWorld) -> AsyncIterator[ClusterWorld]:
     await create_nodes(there)
     nodes = asyncio.create_task(nodes_come_up(there))
     yield there
-    print(await there.kubectl("get", "pods,nodes", "-A", "-o", "wide"))  # for the reader of a failure
     nodes.cancel()
     with suppress(asyncio.CancelledError):
         await nodes

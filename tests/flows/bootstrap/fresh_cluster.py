@@ -35,6 +35,26 @@ spec:
       - {{type: Ready, status: "True", reason: KubeletReady, message: the network plugin is there}}
 """
 
+READY_AGAIN = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: pod-ready-again}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: '.metadata.deletionTimestamp', operator: DoesNotExist}
+    - {key: '.status.phase', operator: In, values: [Running]}
+    - {key: '.status.conditions.[] | select( .type == "Ready" ) | .status', operator: In, values: ["False"]}
+  delay: {durationMilliseconds: 1000}
+  next:
+    statusTemplate: |
+      conditions:
+      - {type: Ready, status: "True", lastTransitionTime: {{ Now | Quote }}}
+"""
+"""For some seconds after a Node is ready, the controller of nodes sets Pods on it to not ready, by its last look at the
+Node. A kubelet repeats what it knows; kwok would not."""
+
 
 def node(name: str, *, control_plane: bool = False) -> JSON:
     """A Node as a kubelet with `--cloud-provider=external` registers it before there is a network of Pods."""
@@ -74,6 +94,7 @@ def _kubelets_without_network(directory: Path) -> Binaries:
         if not file.name.startswith("node-"):
             (changed / file.name).symlink_to(file)
     (changed / "node-ready.yaml").write_text(READY_WITH_NETWORK)
+    (changed / "pod-ready-again.yaml").write_text(READY_AGAIN)
     return Binaries(changed.parent)
 
 
