@@ -200,6 +200,7 @@ async def garbage_is_collected(there: ClusterWorld) -> None:
     """An instance that vanishes while hookrunner does not run: the garbage collector deletes what it owned, and the
     next start removes the rest, with the policy."""
     await there.install("coredns", DNS, {"protect": True})
+    await there.until(lambda: is_kept(there), [True, True], "policy and binding; the former ones may still count")
     await there.until(lambda: is_refused(there), True, "the API server asks the policy")
     await there.world.stop()
     without = '[{"op": "remove", "path": "/metadata/finalizers"}]'
