@@ -11,7 +11,6 @@ nothing. Without a key, what is signed and has changed is an error: the signatur
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from hookrunner.errors import BadInput, PackageError
 from hookrunner.packages.channels import Channel, contradicted_entries, parse_channel
@@ -55,8 +54,7 @@ async def seal(directory: Path, key: SigningKey | None) -> AsyncIterator[Sealed]
             digests[component][version] = sealed.digest
             yield sealed
         for name in channels:
-            channel = await _read_channel(source, name, digests)
-            yield await _seal_channel(published, source, channel, key)
+            yield await _seal_channel(published, source, name, key, digests)
 
 
 def _contents(directory: Path) -> tuple[Path, list[tuple[str, str]], list[str]]:
@@ -87,34 +85,29 @@ async def _seal_package(
     return Sealed(name, _write(published, f"{PACKAGES}/{'/'.join(package)}/", before, (listed, signature)), digest)
 
 
-class _ReadChannel(NamedTuple):
-    """A channel that can be used, and its text."""
-
-    channel: Channel
-    text: str
-
-
-async def _read_channel(source: DirectorySource, name: str, digests: Mapping[str, Mapping[str, str]]) -> _ReadChannel:
-    """Raises PackageError, also for an entry with another digest than its package has, by component and version."""
-    text = await source.read_channel(name)
-    channel = parse_channel(name, text)
-    for component, known in digests.items():
-        for index, entry in contradicted_entries(channel, component, known):
-            problem = f"{component} {entry.version} has the digest {known[entry.version]}; correct the channel"
-            raise PackageError("DigestMismatch", f"channel '{name}': manifests[{index}].digest: {problem}")
-    return _ReadChannel(channel, text)
-
-
 async def _seal_channel(
-    published: PublishedDirectory, source: DirectorySource, read: _ReadChannel, key: SigningKey | None
+    published: PublishedDirectory,
+    source: DirectorySource,
+    name: str,
+    key: SigningKey | None,
+    digests: Mapping[str, Mapping[str, str]],
 ) -> Sealed:
     """Raises PackageError, OSError."""
-    (channel, text), name = read, read.channel.name
-    before, signed = await source.read_channel_signature(name), name + SIGNATURE_SUFFIX
+    text, before = await source.read_channel(name), await source.read_channel_signature(name)
+    channel, signed = parse_channel(name, text), name + SIGNATURE_SUFFIX
+    _require_digests(channel, digests)
     signature = _signature_of(text.encode(), before, key)
     unpinned = [f"{entry.name} {entry.version}".strip() for entry in channel.entries if not entry.digest]
     written = _write(published, "", {signed: before}, (signature,))
     return Sealed(f"channel {name}", written, unpinned=tuple(unpinned) if signature else ())
+
+
+def _require_digests(channel: Channel, digests: Mapping[str, Mapping[str, str]]) -> None:
+    """Raise PackageError for an entry with another digest than its package has, by component and version."""
+    for component, known in digests.items():
+        for index, entry in contradicted_entries(channel, component, known):
+            problem = f"{component} {entry.version} has the digest {known[entry.version]}; correct the channel"
+            raise PackageError("DigestMismatch", f"channel '{channel.name}': manifests[{index}].digest: {problem}")
 
 
 def _list_of(name: str, files: dict[str, bytes], before: bytes) -> bytes:

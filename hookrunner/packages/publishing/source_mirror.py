@@ -90,13 +90,14 @@ async def mirror(
             yield Mirrored(f"{component} {version}", number, total, was_written, digest)
         for number, (name, read) in enumerate(channels.items(), len(packages) + 1):
             was_written = await opened.put_channel(name, read.text.encode(), read.signature)
-            missing = await _missing(opened, parse_channel(name, read.text), components)
+            missing = await _missing(opened, read.channel, components)
             yield Mirrored(f"channel {name}", number, total, was_written, missing=missing)
 
 
 class _ReadChannel(NamedTuple):
-    """A channel as it was read at one time: its text, which can be used, and its signature, empty without one."""
+    """A channel as it was read at one time, its text, and its signature, empty without one."""
 
+    channel: Channel
     text: str
     signature: bytes
 
@@ -117,13 +118,13 @@ async def _read_channel(source: PackageSource, name: str) -> _ReadChannel:
     """Raises PackageError. The signature is read at once: minutes later, when packages are copied, it may be that of
     another text."""
     text = await source.read_channel(name)
-    parse_channel(name, text, source.location)
-    return _ReadChannel(text, await source.read_channel_signature(name))
+    channel = parse_channel(name, text, source.location)
+    return _ReadChannel(channel, text, await source.read_channel_signature(name))
 
 
 def _packages(request: MirrorRequest, channels: dict[str, _ReadChannel]) -> list[tuple[str, str]]:
     """Component and version of each package to copy. Raises BadInput without any."""
-    read = [parse_channel(name, channels[name].text) for name in request.channels]
+    read = [channels[name].channel for name in request.channels]
     named = [entry.version for channel in read for entry in channel.entries_of(request.component)]
     if not (versions := request.versions or named):
         names = ", ".join(request.channels) or "none"
