@@ -131,8 +131,8 @@ LONG = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Spread the files of stories evenly among the others: while a story waits, other tests compute. Alone at the
-    end of a run, stories would leave the processors idle for minutes, so the last tests of a worker, of which others
-    can take some, are none. The longest files are in the first part of what each worker gets."""
+    end of a run, stories would leave the processors idle for minutes, so there are none among the last tests of a
+    worker, of which others can take some. The longest files are in the first part of what each worker gets."""
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
     longest = sorted((file for file in files if _name(file) in LONG), key=lambda file: LONG.index(_name(file)))
     others = [file for file in files if _name(file) not in LONG]

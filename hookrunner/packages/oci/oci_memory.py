@@ -42,6 +42,6 @@ class OciMemory:
         remember(self.digests, manifest, package.digest, _MOST_KEPT)
 
     def keep_manifest(self, digest: str, data: bytes, manifest: Manifest | Index) -> None:
-        """Remember what a manifest of these bytes says, if it is small."""
+        """Remember the manifest that was parsed from these bytes, if these are few."""
         if len(data) <= _LARGEST_KEPT:
             remember(self.manifests, digest, manifest, _MOST_MANIFESTS)

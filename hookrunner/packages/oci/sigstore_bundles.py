@@ -85,7 +85,7 @@ def _signed_text(kind: bytes, content: bytes) -> bytes:
 
 
 def load_shaped(text: bytes, shape: Table) -> JSON:
-    """The JSON document of this shape in what somebody has signed, an empty one for any other text."""
+    """The JSON document of this shape in a signed text, an empty one for any other text."""
     try:
         document = loads(text, PACKAGE_TEXT)
     except ValueError:
