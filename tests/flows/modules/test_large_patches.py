@@ -2,12 +2,13 @@
 
 Level: sandbox."""
 
-import os
+from contextlib import closing
 from pathlib import Path
 from signal import SIGTERM
 
 import pytest
 
+from hookrunner.process.leader import ProcessUsage
 from hookrunner.process.pure_calls import CallLimits
 from tests.flows.modules.test_addon_instances import put, start, things
 from tests.flows.modules.world import World
@@ -25,17 +26,14 @@ PACKAGE = "addons/thing/channels/packages/thing/1.0.0/objects.yaml"
 def workers(world: World) -> list[Path]:
     """The processes that work on documents for the program."""
     children = Path(f"/proc/{world.operator.pid}/task/{world.operator.pid}/children").read_text().split()
-    found = (Path(f"/proc/{pid}/cmdline") for pid in children)
-    return [file for file in found if file.exists() and b"pure_call_worker" in file.read_bytes()]
+    return [file for pid in children if _is_worker(file := Path(f"/proc/{pid}/cmdline"))]
 
 
-def cpu_seconds(process: Path) -> float:
-    """The CPU time of a process, other than real time no matter of what else the machine does; 0 if it has ended."""
+def _is_worker(file: Path) -> bool:
     try:
-        fields = (process / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+        return b"pure_call_worker" in file.read_bytes()
+    except OSError:  # gone, or going
+        return False
 
 
 @pytest.mark.usefixtures("launcher")
@@ -50,12 +48,13 @@ async def test_probes_and_sigterm_are_answered_while_large_patches_are_worked_on
         assert things.operator.get("/healthz") == (200, "ok\n")
     assert workers(things) == [worker], "it was not worked on while it was probed"
     things.operator.send(SIGTERM)
-    spent = [0.0]
+    usage, spent = ProcessUsage(int(worker.parent.name)), [0.0]
 
     def has_ended() -> bool:
-        spent.append(cpu_seconds(worker.parent))
+        spent.append(sum(usage.read()[:2]))
         return not things.operator.running()
 
-    await until(has_ended, "the end")
+    with closing(usage):
+        await until(has_ended, "the end")
     assert (await things.operator.ended(), worker.exists()) == (0, False)
     assert max(spent) < CallLimits().seconds - 1, "the end has waited for the work"
