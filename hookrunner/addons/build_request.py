@@ -109,7 +109,7 @@ def build_digest(request: BuildRequest) -> str:
     ]
     values = _without_other_versions(request.values, addon.key)
     # Without what the package does not read, a new CRD changes no digest.
-    capabilities = request.capabilities if reads_capabilities(request.package, request.directory) else None
+    capabilities = relevant_capabilities(request.package, request.directory, request.capabilities)
     return inputs_digest(fingerprint_of(parts), values, capabilities, {})
 
 
@@ -119,9 +119,9 @@ def looks_up(package: Package, directory: Path) -> bool:
     return package.form == "chart" and _scan(package.digest, directory).looks_up
 
 
-def reads_capabilities(package: Package, directory: Path) -> bool:
-    """May the package's objects depend on what the cluster serves? Raises BadChart."""
-    return package.form == "chart" and _scan(package.digest, directory).reads_capabilities
+def relevant_capabilities(package: Package, directory: Path, served: Capabilities) -> Capabilities | None:
+    """What the package's objects may depend on of what the cluster serves, None for nothing. Raises BadChart."""
+    return _scan(package.digest, directory).capabilities.relevant(served) if package.form == "chart" else None
 
 
 @lru_cache(maxsize=128)

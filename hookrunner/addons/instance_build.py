@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from hookrunner.addons.addon_values import AddonValues, instance_values, known_of
-from hookrunner.addons.build_request import BuildRequest, BuildTerms, build_digest, looks_up, reads_capabilities
+from hookrunner.addons.build_request import BuildRequest, BuildTerms, build_digest, looks_up, relevant_capabilities
 from hookrunner.addons.object_builder import BuiltRelease, ObjectBuilder
 from hookrunner.addons.version_resolver import (
     ResolvedVersion,
@@ -119,12 +119,12 @@ class InstanceBuild:
     prepared: PreparedBuild
     tools: BuildTools
 
-    @property
-    def reads_capabilities(self) -> bool:
-        """May its objects depend on what the cluster serves?"""
+    def relevant(self, served: Capabilities) -> Capabilities | None:
+        """What its objects may depend on of what the cluster serves, None for nothing."""
+        chosen = self.prepared.chosen
         with suppress(BadChart):
-            return reads_capabilities(self.prepared.chosen.package, self.prepared.chosen.directory)
-        return False
+            return relevant_capabilities(chosen.package, chosen.directory, served)
+        return None
 
     async def read_inputs(self) -> ReleaseInputs:
         """The digest of package, patches, values and, if a template reads them, capabilities. Raises BadValues,

@@ -19,13 +19,14 @@ import re
 import stat
 import tarfile
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache, lru_cache
 from pathlib import Path
 
 from hookrunner import safe_files
 from hookrunner.errors import BadChart
+from hookrunner.model.releases import Capabilities
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
 from kubetypes.yaml_values import YAML_1_2, BadDocument, documents
@@ -99,23 +100,53 @@ _RENDERED = ("templates/", "charts/", CHART, "Chart.lock", "requirements.", "val
 _FILES = re.compile(rb"\bFiles\b")
 _LOOKUP = re.compile(rb"\blookup\b")
 _YAML = re.compile(rb"\b(?:to|from)Yaml")
-_CAPABILITIES = re.compile(rb"\bCapabilities\b|^kubeVersion:", re.MULTILINE)
+_CAPABILITIES = re.compile(
+    rb"(^kubeVersion:|\bCapabilities\.KubeVersion\b)"
+    rb'|\bCapabilities\.APIVersions\.Has\s+["`]([^"`\\]+)["`]'
+    rb"|\bCapabilities\b",
+    re.MULTILINE,
+)
+"""Each place that reads them: the version, one kind by its name, or what only a render would show."""
 
 File = tuple[str, int, int, int]
 """Path in the chart, size, inode, time: equal as long as the file is not touched."""
 
 
 @dataclass(frozen=True, slots=True)
+class CapabilityReads:
+    """What a chart reads of the capabilities of the cluster: its version, and whether it serves each of `kinds`, named
+    as in `Capabilities`; None is any of them."""
+
+    version: bool
+    kinds: frozenset[str] | None
+
+    @property
+    def any(self) -> bool:
+        """Does it read something?"""
+        return self.version or self.kinds is None or bool(self.kinds)
+
+    def relevant(self, served: Capabilities) -> Capabilities | None:
+        """What the chart's objects may depend on, None for nothing. Most charts ask for a kind or two, and other
+        definitions are nothing to them."""
+        if not self.any:
+            return None
+        if self.kinds is None:
+            return served
+        kinds = tuple(name for name in served.api_versions if name in self.kinds)
+        return Capabilities(served.kube_version if self.version else "", kinds)
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """The result of a scan. `fingerprint` is a hash, as hex, of all that can change a render: a hook or a README
     cannot, unless a template reads files (`.Files`). `looks_up`: a template, a helper or a subchart might ask the
-    cluster (`lookup`), so that the result of a render cannot be predicted. `reads_capabilities`: it might depend on
-    the capabilities of the cluster. `uses_yaml`: it might use `toYaml` or `fromYaml`."""
+    cluster (`lookup`), so that the result of a render cannot be predicted. `uses_yaml`: it might use `toYaml` or
+    `fromYaml`."""
 
     fingerprint: str
     looks_up: bool
-    reads_capabilities: bool
     uses_yaml: bool
+    capabilities: CapabilityReads
 
 
 def scan(directory: Path) -> Scan:
@@ -142,8 +173,14 @@ def _scan(directory: Path, files_on_disk: tuple[File, ...]) -> Scan:
     for name, data in counted.items():
         total.update(f"{name}\0{len(data)}\0".encode() + data)
     texts = _all_texts(counted)
-    used = (any(map(pattern.search, texts)) for pattern in (_LOOKUP, _CAPABILITIES, _YAML))
-    return Scan(total.hexdigest(), *used)
+    looks_up, uses_yaml = (any(map(pattern.search, texts)) for pattern in (_LOOKUP, _YAML))
+    return Scan(total.hexdigest(), looks_up, uses_yaml, _capability_reads(texts))
+
+
+def _capability_reads(texts: Iterable[bytes]) -> CapabilityReads:
+    reads = [match for text in texts for match in _CAPABILITIES.finditer(text)]
+    kinds = frozenset(match[2].decode(errors="replace") for match in reads if match[2])
+    return CapabilityReads(any(match[1] for match in reads), kinds if all(match.lastindex for match in reads) else None)
 
 
 def _all_texts(files: Mapping[str, bytes]) -> list[bytes]:

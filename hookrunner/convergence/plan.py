@@ -13,7 +13,15 @@ from dataclasses import field, replace
 from typing import Protocol
 
 from hookrunner.charts.release_digests import attempt_digest
-from hookrunner.model.releases import PINNED, ROLLED_BACK, Head, ReleaseInputs, ReleaseOptions, RenderedChart
+from hookrunner.model.releases import (
+    PINNED,
+    ROLLED_BACK,
+    Capabilities,
+    Head,
+    ReleaseInputs,
+    ReleaseOptions,
+    RenderedChart,
+)
 from hookrunner.model.unit_state import UnitState
 from kubetypes.json_values import JSON
 from kubetypes.light_dataclasses import dataclass
@@ -22,9 +30,8 @@ from kubetypes.light_dataclasses import dataclass
 class ReleaseBuild(Protocol):
     """What a release is made from: gives its digest and its objects, with the values of the moment. Keeps nothing."""
 
-    @property
-    def reads_capabilities(self) -> bool:
-        """May the objects depend on what the cluster serves?"""
+    def relevant(self, served: Capabilities) -> Capabilities | None:
+        """What the objects may depend on of what the cluster serves, None for nothing."""
 
     async def read_inputs(self) -> ReleaseInputs:
         """What the release should be made from. Raises BadChart, RenderFailed, KubeError."""

@@ -169,7 +169,7 @@ class ClusterReactions:
                 self._requests.tasks.request(state, "HelmReleaseUnreadable")
 
     async def follow_capabilities(self, capabilities: ServedKinds) -> None:
-        """When the cluster serves something new, charts that look at it are rendered again, modules that failed for
+        """When the cluster serves something new, charts that ask for it are rendered again, modules that failed for
         want of a kind try again, and those whose definitions were deleted apply them. Another version of the cluster
         may lead to another one of an addon."""
         async for before in capabilities.changes():
@@ -183,7 +183,9 @@ class ClusterReactions:
                     self._requests.tasks.request(state, "Capabilities-Changed")
                 elif state.parked:
                     self._requests.tasks.retry_now(state.name)
-                elif self._releases.reads_capabilities(state) or (state.unit.kind.follows_version and is_upgraded):
+                elif (state.unit.kind.follows_version and is_upgraded) or self._releases.may_depend(
+                    state, before, present
+                ):
                     self._requests.tasks.request(state, "Capabilities-Changed")
 
     async def follow_snapshots(self, progress: Notifier) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hookrunner.charts import chart_files
 from hookrunner.charts.chart_files import read_crds
 from hookrunner.errors import BadChart
+from hookrunner.model.releases import Capabilities
 from tests.charts.conftest import CHART, Write
 
 
@@ -121,14 +122,43 @@ def test_special_file_is_refused_by_name(write: Write, name: str) -> None:
 def test_scan_finds_lookups_and_capabilities(write: Write, path: str, text: str, looks_up: bool, capable: bool) -> None:
     directory = write({"Chart.yaml": CHART, path: text})
     assert chart_files.scan(directory).looks_up is looks_up
-    assert chart_files.scan(directory).reads_capabilities is capable
+    assert chart_files.scan(directory).capabilities.any is capable
+
+
+SERVED = Capabilities("v1.35.0", ("apps/v1", "apps/v1/Deployment", "v1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "relevant"),
+    [
+        ('{{ .Capabilities.APIVersions.Has "apps/v1" }}', Capabilities("", ("apps/v1",))),
+        ("{{ if not ($.Capabilities.APIVersions.Has `a/v1/B`) }}", Capabilities("", ())),
+        ("{{ .Capabilities.KubeVersion.Version }}", Capabilities("v1.35.0", ())),
+        (
+            "{{ .Capabilities.KubeVersion }}"
+            '{{ .Capabilities.APIVersions.Has "v1" }}{{ .Capabilities.APIVersions.Has "a" }}',
+            Capabilities("v1.35.0", ("v1",)),
+        ),
+        ('{{ .Capabilities.APIVersions.Has "v1" }}{{ $c := .Capabilities }}', SERVED),
+        ("{{ .Capabilities.APIVersions.Has .Values.kind }}", SERVED),
+        ('{{ .Capabilities.APIVersions.Has (printf "%s/v1" "apps") }}', SERVED),
+        ("{{ range .Capabilities.APIVersions }}{{ end }}", SERVED),
+        ('{{ "apps/v1" | .Capabilities.APIVersions.Has }}', SERVED),
+        ("{{ with .Capabilities }}{{ .KubeVersion }}{{ end }}", SERVED),
+        ("{{ .Capabilities.KubeVersions }}", SERVED),
+        ("{{ .Values.KubeVersion }}", None),
+    ],
+)
+def test_only_what_a_chart_asks_for_is_relevant(write: Write, text: str, relevant: Capabilities | None) -> None:
+    directory = write({"Chart.yaml": CHART, "templates/a.yaml": text})
+    assert chart_files.scan(directory).capabilities.relevant(SERVED) == relevant
 
 
 def test_packed_subcharts_are_searched_too(write: Write) -> None:
     directory = write({"Chart.yaml": CHART, "charts/README": ""})
     (directory / "charts" / "sub.tgz").write_bytes(packed("{{ lookup `v1` `Secret` `` `` }}"))
     assert chart_files.scan(directory).looks_up
-    assert not chart_files.scan(directory).reads_capabilities
+    assert not chart_files.scan(directory).capabilities.any
 
 
 def test_a_broken_packed_subchart_is_named(write: Write) -> None:

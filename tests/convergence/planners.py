@@ -8,7 +8,7 @@ from hookrunner.convergence.plan import Fallback, Plan, WrittenObjects
 from hookrunner.model import units
 from hookrunner.model.addon_status import HookCondition
 from hookrunner.model.hook_runs import InstanceInput
-from hookrunner.model.releases import Head, ReleaseInputs, ReleaseOptions, RenderedChart
+from hookrunner.model.releases import Capabilities, Head, ReleaseInputs, ReleaseOptions, RenderedChart
 from hookrunner.model.unit_state import UnitState
 from hookrunner.model.units import Unit
 from kubetypes.json_values import JSON
@@ -23,11 +23,13 @@ class FakeBuild:
 
     digest: str = "1"
     looks_up: bool = False
-    reads_capabilities: bool = False
     rendered: int = 0
     unmatched: tuple[str, ...] = ()
     unpatched: dict[tuple[str, ...], JSON] = field(default_factory=dict)
     values: JSON = None
+
+    def relevant(self, served: Capabilities) -> Capabilities | None:
+        return None
 
     async def read_inputs(self) -> ReleaseInputs:
         return ReleaseInputs(self.digest, self.values, self.looks_up)

@@ -118,7 +118,7 @@ class ReleasesAtWork:
 
     def prewarm(self) -> None: ...
 
-    def reads_capabilities(self, state: UnitState) -> bool:
+    def may_depend(self, state: UnitState, before: Capabilities, present: Capabilities) -> bool:
         return False
 
     def needs_repair(self, state: UnitState, finding: ObjectDrift) -> bool:

@@ -112,7 +112,7 @@ class Charts:
     async def is_broken(self, state: UnitState) -> bool:
         return state.name in self.broken
 
-    def reads_capabilities(self, state: UnitState) -> bool:
+    def may_depend(self, state: UnitState, before: Capabilities, present: Capabilities) -> bool:
         return state.name in self.reading
 
 

@@ -16,7 +16,7 @@ from hookrunner.instances.status_reports import facts_of
 from hookrunner.instances.units.live_unit import LiveUnit
 from hookrunner.model.addon_status import Installed
 from hookrunner.model.addons import FINALIZER, Requirements
-from hookrunner.model.releases import Head, KeptObject, ReleaseOptions, ServiceAccount
+from hookrunner.model.releases import Capabilities, Head, KeptObject, ReleaseOptions, ServiceAccount
 from hookrunner.values.schemas.schema_files import load_of_addon
 from kubetypes.json_values import JSON
 from tests.instances.planner_world import KEPT, MAP, UNIT, World, plan, run
@@ -193,7 +193,8 @@ async def test_template_says_whether_a_chart_depends_on_the_cluster(
     (package / "templates").mkdir()
     (package / "templates/a.yaml").write_text(text)
     build = (await plan(world.live(instance()))).build
-    assert ((await build.read_inputs()).looks_up, build.reads_capabilities) == (looks_up, reads)
+    is_relevant = build.relevant(Capabilities("v1.35.0", ("v1",))) is not None
+    assert ((await build.read_inputs()).looks_up, is_relevant) == (looks_up, reads)
 
 
 async def test_edit_during_a_run_is_an_attempt_of_the_next_run(world: World) -> None:

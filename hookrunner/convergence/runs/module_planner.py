@@ -8,7 +8,7 @@ from hookrunner.convergence.plan import Plan
 from hookrunner.convergence.runs.release_reconciler import Helm
 from hookrunner.errors import BadChart
 from hookrunner.model.modules import Module
-from hookrunner.model.releases import Head, ReleaseInputs, ReleaseOptions, RenderedChart, RenderRequest
+from hookrunner.model.releases import Capabilities, Head, ReleaseInputs, ReleaseOptions, RenderedChart, RenderRequest
 from hookrunner.model.unit_state import UnitState
 from hookrunner.settings import ModulesSettings
 from hookrunner.values.section_store import SectionStore
@@ -26,19 +26,19 @@ class ChartBuild:
     helm: Helm
     store: SectionStore
 
-    @property
-    def reads_capabilities(self) -> bool:
-        """May its objects depend on what the cluster serves?"""
+    def relevant(self, served: Capabilities) -> Capabilities | None:
+        """What its objects may depend on of what the cluster serves, None for nothing."""
         try:
-            return self.module.chart and scan(self.module.directory).reads_capabilities
+            return scan(self.module.directory).capabilities.relevant(served) if self.module.chart else None
         except BadChart:
-            return False
+            return None
 
     async def read_inputs(self) -> ReleaseInputs:
         """The digest of files, values, labels and, if a template reads them, capabilities. Raises BadChart,
         KubeError."""
         files = scan(self.module.directory)
-        capabilities = await self.helm.capabilities.get() if files.reads_capabilities else None
+        reads = files.capabilities
+        capabilities = reads.relevant(await self.helm.capabilities.get()) if reads.any else None
         values = self.store.document(self.module.key)
         digest = inputs_digest(files.fingerprint, values, capabilities, self.labels)
         return ReleaseInputs(digest, values, files.looks_up)

@@ -22,6 +22,7 @@ from hookrunner.kube.discovery import ClusterCapabilities
 from hookrunner.metrics.names import Metrics
 from hookrunner.model.releases import (
     ROLLED_BACK,
+    Capabilities,
     DesiredRelease,
     Head,
     ObjectDrift,
@@ -158,12 +159,14 @@ class ReleaseReconciler:
             self._metrics.modules_absent_resources.inc(state.name, str(finding))
         return state.on and (finding.missing or state.unit.drift == "repair")
 
-    def reads_capabilities(self, state: UnitState) -> bool:
-        """May its objects depend on what the cluster serves? Before its first run that is not known."""
+    def may_depend(self, state: UnitState, before: Capabilities, present: Capabilities) -> bool:
+        """May its objects depend on what the cluster serves otherwise than before? That is not known before its first
+        run."""
         try:
-            return self.plan(state).build.reads_capabilities
+            build = self.plan(state).build
         except RenderFailed:
             return True
+        return build.relevant(before) != build.relevant(present)
 
     async def render(self, state: UnitState) -> RenderedChart:
         """The objects with the present values, as the next revision would have them. Raises BadChart, RenderFailed."""

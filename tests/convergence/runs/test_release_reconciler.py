@@ -88,8 +88,22 @@ async def test_what_else_is_a_reason_for_a_rollout(
 async def test_a_template_that_reads_capabilities_is_rendered_when_these_change(world: World) -> None:
     state = world.module(template="{{ .Capabilities.APIVersions }}")
     await world.reconcile(state)
-    assert world.releases.reads_capabilities(state)
+    before = await world.served.get()
     world.served.serve("v1", "apps/v1")
+    assert world.releases.may_depend(state, before, await world.served.get())
+    assert await world.reconcile(state) == (1, 1)
+
+
+async def test_a_template_that_asks_for_a_kind_is_rendered_when_it_comes(world: World) -> None:
+    """And not when the cluster serves something else."""
+    state = world.module(template='{{ .Capabilities.APIVersions.Has "a/v1/B" }}')
+    await world.reconcile(state)
+    before = await world.served.get()
+    world.served.serve("v1", "apps/v1")
+    assert not world.releases.may_depend(state, before, await world.served.get())
+    assert await world.reconcile(state) == (0, 0)
+    world.served.serve("v1", "a/v1/B")
+    assert world.releases.may_depend(state, before, await world.served.get())
     assert await world.reconcile(state) == (1, 1)
 
 
