@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,7 @@ class Rest:
     missing: tuple[str, ...] = ()
     maintained: frozenset[str] = frozenset()
     retired: dict[str, str] = field(default_factory=dict)
+    since: float = 0.0
     drifted: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -111,11 +112,32 @@ class Rest:
         return []
 
 
-def needs_of(states: UnitStates, rest: Rest, queues: Sequence[Queue] = ()) -> list[UserNeed]:
+def status_of(states: UnitStates, rest: Rest, queues: Sequence[Queue] = ()) -> ModulesStatus:
     known: Any = rest
     waiting: Any = queues
     more = StatusSources(known, known, known, (REJECTED,), known, CompiledHooks(states.notices), known)
-    return [*ModulesStatus(states, known, more, waiting).needs()]
+    return ModulesStatus(states, known, more, waiting)
+
+
+def needs_of(states: UnitStates, rest: Rest, queues: Sequence[Queue] = ()) -> list[UserNeed]:
+    return [*status_of(states, rest, queues).needs()]
+
+
+def test_a_module_is_ready_from_its_first_success_until_more_is_requested() -> None:
+    states = UnitStates([module("dns", 10)])
+    state, status, shown = states.module("dns"), status_of(states, Rest()), list[bool]()
+    steps: tuple[Callable[[], None], ...] = (
+        lambda: state.decide(ON),  # deletions and definitions come before its turn
+        lambda: state.request(0.0),
+        lambda: state.begin(0.0, ""),
+        state.become_ready,
+        lambda: state.succeed(0.0),
+        lambda: state.request(0.0),
+    )
+    for step in steps:
+        step()
+        shown.append(status.rows()[0].ready)
+    assert shown == [False, False, False, False, True, False]
 
 
 def test_what_is_wrong_with_modules_needs_the_user_by_its_urgency() -> None:
