@@ -24,7 +24,7 @@ async def test_what_belongs_to_the_start_is_measured_apart_from_what_comes_later
     _measured(world, "", runs=1)
     await world.delete("a")
     await world.becomes("a", x="1")
-    await world.module_is("a", drift=[])
+    await world.module_is("a", ready=True, drift=[])
     for name in ("modules_helm_release_redeployed_total", "modules_absent_resources_total"):
         assert world.operator.metric(name, module="a") == 1
     assert world.operator.metric("module_hook_run_seconds_count", module="a", hook="enabled", activation=START) == 1
