@@ -43,7 +43,7 @@ TELLS = """\
 [ "$1" = --config ] && exec echo '{"configVersion":"v1","afterHelm":1}'
 echo afterHelm >> "$TOLD"
 """
-CHART = 'x: {{ .Values.alpha.x }}\nserved: {{ .Capabilities.APIVersions.Has "example.com/v9" | quote }}'
+CHART = 'x: {{ .Values.alpha.x }}\nserved: {{ .Capabilities.APIVersions.Has .Values.alpha.kind | quote }}'
 MODULES = {
     "010-alpha/templates/a.yaml": configmap("alpha", CHART),
     "010-alpha/hooks/h.sh": HOOK,
@@ -157,7 +157,7 @@ def _write(directory: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         file.chmod(0o755)
-    (directory / "modules/010-alpha/values.yaml").write_text("alpha: {found: same}\n")
+    (directory / "modules/010-alpha/values.yaml").write_text("alpha: {found: same, kind: example.com/v9}\n")
 
 
 async def test_nothing_is_written_in_a_day_without_changes(day: Day) -> None:
