@@ -66,14 +66,17 @@ class Pairs:
         await self.site.places.patch(self.path(of, place), {"metadata": {"annotations": {REPLACES: replaces}}})
 
     async def state(self, place: str) -> tuple[str, ...]:
-        """The reasons of `Ready` of both, "" for none; a `!` if NodesClean is not known."""
+        """The reasons of `Ready` of both, "" for none; a `!` if NodesClean is not known, a `-` while what one has
+        installed is being removed, which has the same reason."""
         return tuple([await self._reason(of, place) for of in MAPS])
 
     async def _reason(self, of: str, place: str) -> str:
         items = (await self.site.client.get(self.path(of, place).removesuffix("/x")))["items"]
         conditions = [entry for item in items for entry in (item.get("status") or {}).get("conditions") or ()]
-        reasons: dict[str, str] = {entry["type"]: entry["reason"] for entry in conditions}
-        return reasons.get("Ready", "") + "!" * ("NodesClean" in reasons)
+        ready = next((entry for entry in conditions if entry["type"] == "Ready"), {"reason": "", "message": ""})
+        is_leaving = "what it has installed is removed" in ready["message"]
+        is_told = any(entry["type"] == "NodesClean" for entry in conditions)
+        return str(ready["reason"]) + "!" * is_told + "-" * is_leaving
 
 
 async def begin(pairs: Pairs, place: str) -> None:
