@@ -60,8 +60,8 @@ async def attempt(there: ClusterWorld) -> None:
     await annotate(there, CANAL, None)
     await reaches(there, CANAL, "Exclusive")
     await there.until(lambda: selector(there), None, "the Deployment of Calico")
+    await there.until(lambda: there.marked("canal.kube-system.default"), [], "what Canal had installed")
     await reaches(there, CALICO, "Current")
-    assert await there.marked("canal.kube-system.default") == []
 
 
 async def succeed(there: ClusterWorld) -> None:
