@@ -176,6 +176,8 @@ async def test_answers_have_the_effect_that_the_page_describes(
     (program.told / "answers.json").write_text(json.dumps(answers | {"no": {"allowed": False}}))
     await program.ready()
     await until(lambda: code(cluster, reader, "no") == HTTPStatus.FORBIDDEN, "refusals")
+    patched = next(name for name, answer in answers.items() if "patch" in answer)
+    await until(lambda: "333" in create(reader, patched), "mutations, of which the API server hears by another watch")
     for name, answer in answers.items():
         shown = create(reader, name)
         assert [f"Warning: {warning}" in shown for warning in answer.get("warnings", [])].count(False) == 0
