@@ -10,7 +10,9 @@ import pytest
 
 from kubetypes.json_values import JSON
 from tests.fakes.objects import OPEN, definition
+from tests.flows.modules.test_module_status import conditions
 from tests.flows.modules.world import World
+from tests.flows.waiting import until
 
 THINGS = "/apis/addons.x-k8s.io/v1alpha1/namespaces/default/things"
 ADDON = """\
@@ -243,7 +245,7 @@ async def test_start_without_addons_deletes_nothing_of_them(things: World) -> No
     things.operator.flags = things.operator.flags[:-1]
     things.writes()
     await things.start()
-    await things.becomes("alpha")
+    await until(lambda: conditions(things)["purge"] == "nothing was to be purged", "the purge, which follows the start")
     await things.stop()
     assert [line for line in things.writes() if line.startswith("DELETE")] == []
     assert await things.map("of-thing") == {"text": "hi", "version": "1.0.0"}

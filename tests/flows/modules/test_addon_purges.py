@@ -8,7 +8,9 @@ import pytest
 
 from tests.flows.modules.hooks import configmap
 from tests.flows.modules.test_addon_instances import put, reaches, start, things
+from tests.flows.modules.test_module_status import conditions
 from tests.flows.modules.world import World
+from tests.flows.waiting import until
 
 __all__ = ["things"]
 
@@ -67,6 +69,7 @@ async def test_releases_of_modules_stay_where_only_addons_are_offered(installed:
     await installed.start()
     await put(installed, "y", version="9.9.9")
     await reaches(installed, "PackageError", "NotFound", "y")
+    await until(lambda: conditions(installed)["purge"] != "not yet", "the purge, which follows the start")
     await installed.stop()
     assert [line for line in installed.writes() if line.startswith("DELETE")] == []
     assert await installed.releases() == ["gone.v1 deployed", "kept.v1 deployed", "thing.default.x.v1 deployed"]
