@@ -131,15 +131,25 @@ def restart_on_change(world: HookWorld) -> Iterator[Step]:
         annotations = world.read(world.path("deployments"))["metadata"].get("annotations") or {}
         return json.loads(annotations.get("hookrunner.io/runs-with") or "{}")
 
-    def restarts() -> bool:
+    def restarted() -> Any:
+        """With what it was restarted, None if it is not what is noted."""
         template = world.read(world.path("deployments"))["spec"]["template"]["metadata"]
-        return bool(template.get("annotations", {}).get("hookrunner.io/runs-with") == json.dumps(noted()))
+        text = template.get("annotations", {}).get("hookrunner.io/runs-with")
+        return text if text == json.dumps(noted()) else None
+
+    def change(kind: str, data: str) -> Step:
+        before: list[Any] = []
+
+        def ask() -> None:
+            before.append(restarted())
+            world.change(world.path(kind), {"data": {"a": data}})
+
+        return Step(f"a restart after {kind} have changed", ask, lambda: restarted() not in (None, *before))
 
     both = {f"{kind}/{world.name}" for kind in ("ConfigMap", "Secret")}
     yield Step("what it runs with is noted", begin, lambda: noted().keys() == both)
-    for kind, data in (("configmaps", "b"), ("secrets", "Yg==")):
-        change = lambda kind=kind, data=data: world.change(world.path(kind), {"data": {"a": data}})  # noqa: E731
-        yield Step(f"a restart after {kind} have changed", change, restarts)
+    yield change("configmaps", "b")
+    yield change("secrets", "Yg==")
 
 
 LIVES: Mapping[str, Callable[[HookWorld], Iterator[Step]]] = {
