@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -55,9 +56,11 @@ def test_programs_end_with_the_process_that_started_them(is_shared: bool, tmp_pa
         assert starter.stdout
         pid = int(starter.stdout.readline())
         assert starter.stdout.readline().startswith("export KUBECONFIG")
+        end = os.pidfd_open(pid)
         starter.kill()
-        assert starter.stdout.read() == ""  # the end of all that had it open
-    assert not Path(f"/proc/{pid}/cwd").exists()
+        assert starter.stdout.read() == ""  # all that had it open have closed it, which is not yet their end
+    assert select.select([end], [], [], 60)[0] == [end]
+    os.close(end)
 
 
 LOOKUPS = """
