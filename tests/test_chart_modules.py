@@ -140,6 +140,7 @@ NEEDED = [
     "watch customresourcedefinitions.apiextensions.k8s.io",
     "watch apiservices.apiregistration.k8s.io",
     "update customresourcedefinitions.apiextensions.k8s.io",
+    "create services",
 ]
 REFUSED = [
     "patch configmaps/other",
