@@ -39,62 +39,88 @@ async def phase(world: World, path: str) -> str:
     return str(status.get("phase"))
 
 
+async def state(world: World, path: str) -> tuple[str, str]:
+    """Phase and version of an instance."""
+    status: dict[str, Any] = (await world.ask("GET", path, None) or {}).get("status") or {}
+    return str(status.get("phase")), str(status.get("version"))
+
+
 async def made(world: World) -> str:
     obj: dict[str, Any] = await world.ask("GET", f"/api/v1/namespaces/{world.namespace}/configmaps/made", None) or {}
     return str((obj.get("data") or {}).get("x"))
 
 
 @pytest.mark.slow
-async def test_kind_of_a_user_is_an_addon_until_its_generic_is_deleted(world: World) -> None:
-    group = "flows.example.com"
-    generics = f"/apis/addons.x-k8s.io/v1alpha1/namespaces/{world.namespace}/generics"
-    widgets = f"/apis/{group}/v1/namespaces/{world.namespace}/widgets"
-    kind: JSON = {"group": group, "kind": "Widget", "version": "v1"}
-    generic = {"objectKind": kind, "channel": str(world.directory / "srv")}
+async def test_kinds_of_users_are_addons_until_their_generics_are_deleted(world: World) -> None:
+    """One test and one program: two programs that both allow Generics in all namespaces would write each other's
+    statuses, if they had one cluster at the same time."""
     await world.start()
-    await world.until(lambda: is_served(world, generics), True, "the kind Generic")
-    await create(world, generics, "Generic", "g", generic)
-    await world.until(lambda: phase(world, f"{generics}/g"), "Pending", "the Generic without its kind")
+    await world.until(lambda: is_served(world, generics(world)), True, "the kind Generic")
+    await come_and_return(world)
+    await leave_to_its_user(world)
+
+
+def generics(world: World) -> str:
+    return f"/apis/addons.x-k8s.io/v1alpha1/namespaces/{world.namespace}/generics"
+
+
+def widgets(world: World, group: str) -> str:
+    return f"/apis/{group}/v1/namespaces/{world.namespace}/widgets"
+
+
+async def add(world: World, name: str, group: str) -> None:
+    """A Generic of this name for the kind Widget of a group."""
+    kind: JSON = {"group": group, "kind": "Widget", "version": "v1"}
+    spec = {"objectKind": kind, "channel": str(world.directory / "srv")}
+    await create(world, generics(world), "Generic", name, spec)
+
+
+async def come_and_return(world: World) -> None:
+    """A kind is defined after its Generic; its channel leads on, the Generic is deleted and created again."""
+    group = "flows.example.com"
+    instances = widgets(world, group)
+    await add(world, "g", group)
+    await world.until(lambda: phase(world, f"{generics(world)}/g"), "Pending", "the Generic without its kind")
     await define(world, group)
-    await world.until(lambda: phase(world, f"{generics}/g"), "Current", "the Generic")
-    await create(world, widgets, "Widget", "x", {})
-    await world.until(lambda: phase(world, f"{widgets}/x"), "Current", "the instance")
+    await world.until(lambda: phase(world, f"{generics(world)}/g"), "Current", "the Generic")
+    await create(world, instances, "Widget", "x", {})
+    await world.until(lambda: phase(world, f"{instances}/x"), "Current", "the instance")
     assert await made(world) == "1.0.0"
 
     world.write("srv/stable", "manifests: [{version: 2.0.0}]\n")
-    await world.until(lambda: made(world), "2.0.0", "what the channel leads to")
-    await world.until(lambda: phase(world, f"{widgets}/x"), "Current", "the instance")
-    await world.ask("DELETE", f"{generics}/g", None)
-    await world.operator.names("addons", "its object Generic.")
-    assert (await made(world), await phase(world, f"{widgets}/x")) == ("2.0.0", "Current")
-    await create(world, generics, "Generic", "g", generic)
-    await world.until(lambda: phase(world, f"{generics}/g"), "Current", "the Generic again")
-    await world.ask("DELETE", f"{widgets}/x", None)
+    await world.until(lambda: state(world, f"{instances}/x"), ("Current", "2.0.0"), "what the channel leads to")
+    await delete_generic(world, "g", group)
+    assert (await made(world), await phase(world, f"{instances}/x")) == ("2.0.0", "Current")
+    await add(world, "g", group)
+    await world.until(lambda: phase(world, f"{generics(world)}/g"), "Current", "the Generic again")
+    await world.ask("DELETE", f"{instances}/x", None)
     await world.until(lambda: made(world), "None", "what the instance had installed")
 
 
-@pytest.mark.slow
-async def test_instance_without_its_generic_is_left_to_its_user(world: World) -> None:
-    """It waits with its finalizer, and `addon abandon` finds its kind, which names no addon."""
+async def leave_to_its_user(world: World) -> None:
+    """An instance without its Generic waits with its finalizer, and `addon abandon` finds its kind, which names no
+    addon."""
     group = "left.example.com"
-    generics = f"/apis/addons.x-k8s.io/v1alpha1/namespaces/{world.namespace}/generics"
-    widgets = f"/apis/{group}/v1/namespaces/{world.namespace}/widgets"
-    kind: JSON = {"group": group, "kind": "Widget", "version": "v1"}
+    instances = widgets(world, group)
     await define(world, group)
-    await world.start()
-    await world.until(lambda: is_served(world, generics), True, "the kind Generic")
-    await create(world, generics, "Generic", "g", {"objectKind": kind, "channel": str(world.directory / "srv")})
-    await world.until(lambda: phase(world, f"{generics}/g"), "Current", "the Generic")
-    await create(world, widgets, "Widget", "x", {})
-    await world.until(lambda: phase(world, f"{widgets}/x"), "Current", "the instance")
-    await world.ask("DELETE", f"{generics}/g", None)
-    await world.operator.names("addons", "its object Generic.")
-    await world.ask("DELETE", f"{widgets}/x", None)
+    await add(world, "left", group)
+    await world.until(lambda: phase(world, f"{generics(world)}/left"), "Current", "the Generic")
+    await create(world, instances, "Widget", "x", {})
+    await world.until(lambda: phase(world, f"{instances}/x"), "Current", "the instance")
+    await delete_generic(world, "left", group)
+    await world.ask("DELETE", f"{instances}/x", None)
     words = ["addon", "abandon", "widget-left-example-com/x", "-n", world.namespace]
     access = f"--kube-config={world.operator.kubeconfig}"
     ended = await asyncio.to_thread(launcher.run, [*words, access], cwd=world.directory, env=os.environ)
     assert "not managed any more" in ended.stdout, ended.stderr
-    assert (await made(world), await world.ask("GET", f"{widgets}/x", None)) == ("1.0.0", None)
+    assert (await made(world), await world.ask("GET", f"{instances}/x", None)) == ("2.0.0", None)
+
+
+async def delete_generic(world: World, name: str, group: str) -> None:
+    """Delete one, and wait until hookrunner says so of its kind."""
+    await world.ask("DELETE", f"{generics(world)}/{name}", None)
+    addon = f"widget-{group.replace('.', '-')} (Widget): not offered since"
+    await world.operator.names("addons", addon)
 
 
 async def create(world: World, place: str, kind: str, name: str, spec: JSON) -> None:
@@ -108,7 +134,7 @@ async def is_served(world: World, place: str) -> bool:
 
 
 async def define(world: World, group: str) -> None:
-    """The kind Widget of a group; each story has its own, since they may share a cluster."""
+    """The kind Widget of a group."""
     names = {"kind": "Widget", "plural": "widgets"}
     spec = {"group": group, "names": names, "scope": "Namespaced", "versions": [SERVED | {"schema": OPEN}]}
     head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
