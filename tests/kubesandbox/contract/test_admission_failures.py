@@ -13,7 +13,8 @@ from tests.tables import each
 
 FAILED = f'Internal error occurred: failed calling webhook "{HOOK}": '
 CALL, INVALID = f"{FAILED}failed to call webhook: ", f"{FAILED}received invalid webhook response: "
-SLOW = 2
+SLOW, PATIENT = 2, 30
+"""Seconds that the server waits: for an answer that comes later, and for all that a busy machine may be late with."""
 KINDS: list[Kind] = ["Mutating", "Validating"]
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -130,13 +131,14 @@ def test_a_validating_webhook_may_not_patch(case: Case) -> None:
 def unreachable(case: Case, what: str) -> tuple[JSON, str]:
     """A `clientConfig` that leads nowhere, and why."""
     there = case.webhook.client(case.path())
+    seconds = SLOW if what == "too late" else PATIENT
     untrusted = "tls: failed to verify certificate: x509: "
-    post = f'Post "{there["url"]}?timeout={SLOW}s": '
+    post = f'Post "{there["url"]}?timeout={seconds}s": '
     wrong = base64.b64encode(stranger()).decode()
     return {
         "no listener": (
             {**there, "url": "https://127.0.0.1:1/a//b/"},
-            f'Post "https://127.0.0.1:1/a/b?timeout={SLOW}s": dial tcp 127.0.0.1:1: connect: connection refused',
+            f'Post "https://127.0.0.1:1/a/b?timeout={seconds}s": dial tcp 127.0.0.1:1: connect: connection refused',
         ),
         "another authority": (
             {**there, "caBundle": wrong},
@@ -149,11 +151,11 @@ def unreachable(case: Case, what: str) -> tuple[JSON, str]:
         ),
         "no such host": (
             {**there, "url": "https://nowhere.invalid/"},
-            f'Post "https://nowhere.invalid/?timeout={SLOW}s": dial tcp: lookup nowhere.invalid',
+            f'Post "https://nowhere.invalid/?timeout={seconds}s": dial tcp: lookup nowhere.invalid',
         ),
         "no such service": (
             {"service": {"namespace": case.ns, "name": "none", "path": "/x"}},
-            f'Post "https://none.{case.ns}.svc:443/x?timeout={SLOW}s": service "none" not found',
+            f'Post "https://none.{case.ns}.svc:443/x?timeout={seconds}s": service "none" not found',
         ),
         "too late": (there, f"{post}context deadline exceeded"),
     }[what]
@@ -176,7 +178,7 @@ PLACES = [
 def test_a_webhook_that_cannot_be_reached_fails_the_request_or_not(case: Case, kind: Kind, what: str) -> None:
     client, said = unreachable(case, what)
     case.answers(Raw(b"", 200, SLOW + 1) if what == "too late" else allowed())
-    hook = case.hook(clientConfig=client, timeoutSeconds=SLOW)
+    hook = case.hook(clientConfig=client, timeoutSeconds=SLOW if what == "too late" else PATIENT)
     case.register(kind, hook, hook | {"name": "other.example.com", "failurePolicy": "Ignore"})
     refused = case.create()
     assert (refused.status, refused.body["reason"]) == (500, "InternalError")

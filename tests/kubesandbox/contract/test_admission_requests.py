@@ -189,7 +189,8 @@ def test_a_deletion(both: Case) -> None:
 def test_a_deletion_that_waits_is_asked_about_again_unless_it_is_a_pods_grace(case: Case) -> None:
     """Of a Pod only when the grace becomes shorter."""
     meta = {"name": case.name, "labels": {"case": case.name}, "finalizers": ["example.com/hold"]}
-    spec = {"nodeName": "no-such-node", "containers": [{"name": "a", "image": "a"}]}
+    # A node of its own: see test_evictions.py.
+    spec = {"nodeName": f"no-node-{case.name}", "containers": [{"name": "a", "image": "a"}]}
     case.send("POST", "pods", {"metadata": meta, "spec": spec})
     case.send("POST", "configmaps", {"metadata": meta})
     rule = EVERYTHING | {"resources": ["pods", "configmaps"], "operations": ["DELETE"]}

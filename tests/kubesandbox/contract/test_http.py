@@ -59,8 +59,11 @@ def test_an_object_is_watched_by_the_old_path(api: Api, maps: str, name: str) ->
     for one in (name, f"{name}-other"):
         api.post(maps, config_map(one))
     old = maps.replace("/v1/", "/v1/watch/")
-    with api.watch(f"{old}/{name}?timeoutSeconds=1") as watch:
-        assert [event["object"]["metadata"]["name"] for event in watch] == [name]
+    with api.watch(f"{old}/{name}") as watch:
+        assert watch.take(1) == [("ADDED", name)]
+        for one in (f"{name}-other", name):
+            api.delete(f"{maps}/{one}")
+        assert watch.take(1) == [("DELETED", name)]
     assert api.request("POST", old, {}).status == 405
     assert api.request("GET", f"{old}/{name}?fieldSelector=metadata.name%3Dx").status == 400
 

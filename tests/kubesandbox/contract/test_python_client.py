@@ -87,7 +87,7 @@ def test_a_watch_streams_events(api: Api, core: Any) -> None:
         core.create_namespaced_config_map(namespace, config_map(each))
     watching = Watch()
     seen = []
-    for event in watching.stream(core.list_namespaced_config_map, namespace, resource_version=start, timeout_seconds=5):
+    for event in watching.stream(core.list_namespaced_config_map, namespace, resource_version=start):
         seen.append((event["type"], event["object"].metadata.name))
         if len(seen) == 2:
             watching.stop()

@@ -136,9 +136,7 @@ FORMS = {
 
 @pytest.mark.parametrize("accept", FORMS)
 def test_a_streamed_list_of_nothing_is_its_end(api: Api, ns: str, accept: str) -> None:
-    query = (
-        "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=5"
-    )
+    query = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     with api.watch(at("persistentvolumeclaims", ns) + query, accept) as events:
         first = next(events)
     assert (first["type"], first["object"]["kind"]) == ("BOOKMARK", FORMS[accept])
