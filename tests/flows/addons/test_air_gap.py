@@ -120,6 +120,7 @@ async def test_all_addons_come_from_a_mirror_and_nothing_else_is_asked(
             "InProgress" if name == "metrics-server" else "Current"
         )  # its API would be served by a Pod, which never runs
         await there.reaches(f"{GROUP}/{plural}/default", {"phase": phase, "revision": 1})
+    await there.until(lambda: is_asked_in_vain(there), True, "nothing is left to be said of metrics-server")
 
     images = await images_of_pods(there)
     assert len(images) >= len(NAMES)
@@ -141,6 +142,15 @@ async def test_all_addons_come_from_a_mirror_and_nothing_else_is_asked(
     with suppress(OSError):
         socket.create_connection(("198.51.100.1", 443), timeout=1)
     assert "198.51.100.1" in gap.seen(), "the gap would have seen it"
+
+
+async def is_asked_in_vain(there: ClusterWorld) -> bool:
+    """Has the API server asked the Pod of metrics-server, and does the status say that, and nothing else?"""
+    service = await there.read("/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io")
+    conditions = (service.get("status") or {}).get("conditions") or ()
+    messages = [entry["message"] for entry in conditions if entry["reason"] == "FailedDiscoveryCheck"]
+    errors = (await there.status(f"{GROUP}/metricsservers/default"))["errors"]
+    return len(errors) == len(messages) == 1 and messages[0] in errors[0]
 
 
 def cache(directory: Path, name: str) -> str:
