@@ -12,7 +12,7 @@ from hookrunner.convergence.unit_states import CALM, MOST_PAUSES, UnitStates
 from hookrunner.errors import Denied, HookrunnerError, KubeError, ReleaseFailed
 from hookrunner.kube.lacked_rights import tolerated_refusals
 from hookrunner.model.modules import Choice
-from hookrunner.model.releases import Head, ObjectDrift, ReleaseOptions
+from hookrunner.model.releases import Head, ObjectDrift, Predecessor, ReleaseOptions, ServiceAccount
 from hookrunner.model.units import Unit
 from hookrunner.modules.retired_modules import advise, find_successor
 from hookrunner.releases.manifest_objects import ReleaseId
@@ -86,6 +86,15 @@ class _Settled(NamedTuple):
     options: ReleaseOptions
 
 
+class _Terms(NamedTuple):
+    """With what a release at rest is watched. Its predecessor and its account may be others without another revision:
+    they say which changes of its objects are drift, and who reads them."""
+
+    head: Head
+    predecessor: Predecessor | None
+    account: ServiceAccount | None
+
+
 class DriftTracker:
     """Watches the objects of releases at rest for drift, and so finds out whether their records can be read. Reading
     records and opening watches takes a while; the next modules do not wait for it."""
@@ -93,30 +102,32 @@ class DriftTracker:
     def __init__(self, releases: ManifestReader, drift: DriftWatches) -> None:
         self._releases = releases
         self._drift = drift
-        self._heads: dict[str, Head] = {}
+        self._terms: dict[str, _Terms] = {}
         self._settled = Batches[_Settled]()
 
     def track(self, unit: Unit, head: Head, options: ReleaseOptions, objects: tuple[JSON, ...] | None = None) -> None:
         """A unit's release is at rest: watch it soon. `options` are those with which its objects are written."""
         if head.unmanaged:
             self.forget(unit)
-        elif self._heads.get(head.name) != head:
-            self._heads[head.name] = head
+            return
+        terms = _Terms(head, options.predecessor, options.account)
+        if self._terms.get(head.name) != terms:
+            self._terms[head.name] = terms
             self._settled.put(_Settled(unit, head, objects, options), unit.name)
 
     def pause(self, identity: ReleaseId) -> None:
         """It is about to be written."""
         self._drift.pause(identity)
-        self._heads.pop(identity.name, None)
+        self._terms.pop(identity.name, None)
 
     def forget(self, unit: Unit) -> None:
         """Its objects do not matter any more."""
-        if head := self._heads.pop(unit.name, None):
-            self._drift.forget(_identity(head))
+        if terms := self._terms.pop(unit.name, None):
+            self._drift.forget(_identity(terms.head))
 
     def tracks(self, unit: Unit) -> bool:
         """Are its objects watched?"""
-        return unit.name in self._heads and unit.drift != "off"
+        return unit.name in self._terms and unit.drift != "off"
 
     def findings(self, identity: ReleaseId) -> tuple[ObjectDrift, ...]:
         """Objects of a release that have drifted from what was applied."""
@@ -135,7 +146,7 @@ class DriftTracker:
             for (unit, settled), objects in zip(waiting.items(), manifests, strict=True):
                 if objects is not None:
                     self._begin(settled, objects)
-                elif self._heads.get(unit) is settled.head:  # else it was written or deleted meanwhile
+                elif self._rests(settled):  # else it was written or deleted meanwhile
                     unread[unit] = settled
             failures = failures + 1 if unread else 0
 
@@ -149,9 +160,13 @@ class DriftTracker:
             _log.debug("objects cannot be watched yet", **settled.unit.fields, error=error)
             return None
 
+    def _rests(self, settled: _Settled) -> bool:
+        terms = self._terms.get(settled.unit.name)
+        return terms is not None and terms.head is settled.head
+
     def _begin(self, settled: _Settled, objects: tuple[JSON, ...]) -> None:
         unit, head, options = settled.unit, settled.head, settled.options
-        if self._heads.get(unit.name) is head:  # else it was written or deleted meanwhile
+        if self._rests(settled):  # else it was written or deleted meanwhile
             self._drift.track(_identity(head), objects, unit.drift, options)
 
 

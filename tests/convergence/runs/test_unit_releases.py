@@ -17,7 +17,7 @@ from hookrunner.convergence.runs.unit_releases import DriftTracker, Leftovers, R
 from hookrunner.convergence.unit_states import UnitStates
 from hookrunner.errors import Denied, ReleaseFailed, Unreachable
 from hookrunner.model.modules import Choice, Decision
-from hookrunner.model.releases import Head, ObjectDrift, ObjectMarks, ReleaseOptions
+from hookrunner.model.releases import Head, ObjectDrift, ObjectMarks, Predecessor, ReleaseOptions, ServiceAccount
 from hookrunner.settings import Settings
 from hookrunner.settings.addons import AddonsSettings
 from hookrunner.settings.modules import ModulesSettings
@@ -209,6 +209,23 @@ async def test_objects_of_an_addon_are_watched_with_the_options_of_their_release
     keeping.cancel()
     assert watched.objects == {"a": [X]}
     assert watched.options == {"a": options}
+
+
+@pytest.mark.parametrize(
+    "later", [replace(OPTIONS, predecessor=Predecessor("b", 1)), replace(OPTIONS, account=ServiceAccount("home", "c"))]
+)
+async def test_a_release_is_watched_with_another_predecessor_or_account_from_the_next_run_on(
+    later: ReleaseOptions,
+) -> None:
+    """Objects that a successor has taken over would be drift of the one that it replaces."""
+    watched, a, same = Watched(), module("a", 1).unit, head("a")
+    tracker = DriftTracker(Records(), watched)
+    keeping = asyncio.create_task(tracker.keep())
+    for options in (OPTIONS, later):
+        tracker.track(a, same, options, (X,))
+        await asyncio.sleep(2)
+        assert watched.options == {"a": options}
+    keeping.cancel()
 
 
 async def test_a_record_that_cannot_be_read_is_tried_again() -> None:
