@@ -7,7 +7,7 @@ Level: control plane."""
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,7 @@ from tests.flows.limited_rights import check_rights, find_rights
 from tests.flows.taken.release_lives import APIS, TAMPERED, WORKLOADS, ReleaseObjects
 
 HEALTHY = {"phase": "Current", "healthy": True}
-NO_ANSWER = {"phase": "InProgress", "healthy": False}
-STAYS = "it stays unless hookrunner may list every kind in it"
-CLEAN = "the Job of onDisable: clean, whose Pod runs nothing here: test_balancer_cleanup.py"
-ONE_POD = "one Pod has no PodDisruptionBudget"
+FILE = Path(__file__).with_name("lives.yaml")
 DNS_SERVICE = """\
 apiVersion: v1
 kind: Service
@@ -39,22 +36,29 @@ spec: {selector: {k8s-app: none}, ports: [{name: dns, port: 53, protocol: UDP}]}
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """An addon's spec and what it is changed by; the object that has `shows` then; its versions by
-    default and after the upgrade; the status that it gets here, and what the reason names. The addon fills the Secret
-    `filled` itself, once. `namespace` is that of its objects."""
+    """An addon's spec and what it is changed by; the object that has `shows` then; its versions by default and after
+    the upgrade; the status that it gets here, and what the reason names. The addon fills the Secret `filled` itself,
+    once. `namespace` is that of its objects. `reasons` say why a right is not used here: a key is one verb or several,
+    and what they are for."""
 
     addon: str
     plural: str
-    spec: JSON
+    versions: Sequence[str]
     change: JSON
     seen_in: str
     shows: str
-    versions: tuple[str, str]
-    status: JSON
+    spec: JSON = field(default_factory=dict)
+    status: JSON = field(default_factory=HEALTHY.copy)
     obstacle: str = ""
     filled: str = ""
     namespace: str = "kube-system"
     reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def unused(self) -> dict[str, str]:
+        """The reasons, by a verb and what it is for."""
+        parts = [(key.partition(" "), reason) for key, reason in self.reasons.items()]
+        return {f"{verb} {rest}": reason for (verbs, _, rest), reason in parts for verb in verbs.split(",")}
 
     @property
     def surveyed(self) -> str:
@@ -62,138 +66,11 @@ class Life:
         return self.namespace if self.namespace != "kube-system" else ""
 
 
-LIVES = [
-    Life(
-        "coredns", "coredns", {}, {"replicas": 2}, "deployments/coredns", '"replicas":2', ("1.14.6", "1.15.0"), HEALTHY
-    ),
-    Life(
-        "kube-proxy",
-        "kubeproxies",
-        {"apiServer": {"host": "192.0.2.1"}},
-        {"mode": "nftables"},
-        "configmaps/kube-proxy",
-        "nftables",
-        ("1.36.1", "1.36.3"),
-        HEALTHY,
-        reasons={f"{verb} clusterrolebindings kubeadm:node-proxier": "of kubeadm's" for verb in ("get", "delete")},
-    ),
-    Life(
-        "nodelocaldns",
-        "nodelocaldns",
-        {},
-        {"localIP": "169.254.20.11"},
-        "configmaps/node-local-dns",
-        "169.254.20.11",
-        ("1.26.7", "1.26.8"),
-        HEALTHY,
-    ),
-    Life(
-        "metrics-server",
-        "metricsservers",
-        {},
-        {"kubelet": {"insecureTLS": True}},
-        "deployments/metrics-server",
-        "--kubelet-insecure-tls=true",
-        ("0.8.1", "0.9.0"),
-        NO_ANSWER,
-        "APIService",
-    ),
-    Life(
-        "dashboard",
-        "dashboards",
-        {},
-        {"settings": {"clusterName": "harbour"}},
-        "configmaps/kubernetes-dashboard-web-settings",
-        "harbour",
-        ("7.13.0", "7.14.0"),
-        HEALTHY,
-        filled="kubernetes-dashboard-csrf",
-        namespace="kubernetes-dashboard",
-        reasons={
-            **{f"{verb} applications": "no cluster of the tests serves the kind" for verb in ("watch", "create")},
-            **{f"{verb} applications kubernetes-dashboard": "the same" for verb in ("get", "patch", "delete")},
-            "delete namespaces kubernetes-dashboard": STAYS,
-        },
-    ),
-    Life(
-        "cloud-controller-manager",
-        "cloudcontrollermanagers",
-        {"deploy": {"mode": "deployment", "replicas": 1}, "provider": {"script": "#!/bin/sh"}},
-        {"deploy": {"mode": "daemonset"}, "clusterName": "harbour"},
-        "daemonsets/cloud-controller-manager",
-        "--cluster-name=harbour",
-        ("0.3.0", "0.4.0"),
-        HEALTHY,
-        reasons={
-            "watch jobs cloud-controller-manager-clean": CLEAN,
-            "patch jobs cloud-controller-manager-clean": CLEAN,
-            "delete jobs cloud-controller-manager-clean": CLEAN,
-            **{
-                f"{verb} poddisruptionbudgets": "one Pod has none"
-                for verb in ("get", "patch", "delete", "create", "watch")
-            },
-            "patch deployments cloud-controller-manager": "it is a DaemonSet before it changes",
-        },
-    ),
-    Life(
-        "ingress-nginx",
-        "ingressnginxes",
-        {},
-        {"replicas": 3},
-        "validatingwebhookconfigurations/ingress-nginx-admission",
-        '"failurePolicy":"Fail"',  # not at first, but since Pods are available
-        ("1.14.5", "1.15.1"),
-        HEALTHY,
-        namespace="ingress-nginx",
-        reasons={
-            "patch secrets ingress-nginx-admission": "when its certificate is replaced, 30 days before the end",
-            "delete namespaces ingress-nginx": STAYS,
-        },
-    ),
-    Life(
-        "weave-net",
-        "weavenets",
-        {"podCIDR": "10.9.0.0/16"},
-        {"mtu": 8000},
-        "daemonsets/weave-net",
-        '"name":"WEAVE_MTU","value":"8000"',
-        ("2.8.1", "2.7.0"),
-        HEALTHY,
-    ),
-    Life(
-        "flannel",
-        "flannels",
-        {},
-        {"backend": "host-gw"},
-        "configmaps/kube-flannel-cfg",
-        "host-gw",
-        ("0.28.8", "0.28.9"),
-        HEALTHY,
-    ),
-    Life(
-        "calico",
-        "calicos",
-        {"typhaReplicas": 1, "apiServer": {"host": "192.0.2.1"}},
-        {"backend": "none"},
-        "configmaps/calico-config",
-        "usePodCidr",
-        ("3.32.1", "3.32.2"),
-        HEALTHY,
-    ),
-    Life(
-        "canal",
-        "canals",
-        {"typhaReplicas": 1, "apiServer": {"host": "192.0.2.1"}},
-        {"backend": "host-gw"},
-        "configmaps/canal-config",
-        "host-gw",
-        ("3.32.1", "3.32.2"),
-        HEALTHY,
-    ),
-]
+def load_lives() -> list[Life]:
+    return [Life(addon, **row) for addon, row in yaml.safe_load(FILE.read_text()).items()]
 
 
-@pytest.fixture(params=LIVES, ids=lambda life: str(life.addon))
+@pytest.fixture(params=load_lives(), ids=lambda life: str(life.addon))
 def life(request: pytest.FixtureRequest) -> Life:
     """One addon's."""
     found: Life = request.param
@@ -214,7 +91,7 @@ async def limited(
     shutil.copytree(ADDONS, untested, ignore=shutil.ignore_patterns("*.test.yaml"))
     explained = await asyncio.to_thread(find_rights, addons_dir=str(untested), addons=life.addon)
     granted = merge((*rights_in(objects), *explained.all))
-    check_rights(whole_cluster, account, granted, life.reasons, life.surveyed)
+    check_rights(whole_cluster, account, granted, life.unused, life.surveyed)
 
 
 async def test_addon_lives(limited: ClusterWorld, life: Life) -> None:
