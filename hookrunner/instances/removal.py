@@ -64,10 +64,17 @@ class FinalizerSetter:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
     async def set(self, addon: Addon, instance: Instance) -> None:
-        """Set it, unless it is set. Raises KubeError; NotFound if the object is gone."""
+        """Set it, unless it is set. Raises KubeError, also for an instance that is not managed any more, which a watch
+        may show late: no one would remove its finalizer. NotFound if the object is gone."""
         change = _finalizers_by(lambda names: [*dict.fromkeys((*names, FINALIZER))])
+
+        def change_managed(metadata: JSON) -> JSON | None:
+            if (metadata.get("annotations") or {}).get(UNMANAGED) == "true":
+                raise KubeError(f"{instance.unit}: it has the annotation {UNMANAGED} now")
+            return change(metadata)
+
         async with self._turn:
-            await _patch(self._client, addon, instance, change, instance.document["metadata"])
+            await _patch(self._client, addon, instance, change_managed, instance.document["metadata"])
 
 
 async def remove_finalizer(client: Client, addon: Addon, instance: Instance) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from hookrunner.controllers.event_recorder import EventRecorder
 from hookrunner.convergence.events import Notices
-from hookrunner.errors import AccountDenied, Conflict, Denied, NotFound, ReleaseFailed, Unreachable
+from hookrunner.errors import AccountDenied, Conflict, Denied, KubeError, NotFound, ReleaseFailed, Unreachable
 from hookrunner.instances.instance_informer import InstanceCache
 from hookrunner.instances.removal import (
     FinalizerSetter,
@@ -24,7 +24,7 @@ from hookrunner.instances.removal import (
     vanished,
 )
 from hookrunner.kube.client import ApiCall, Client
-from hookrunner.model.addons import FINALIZER
+from hookrunner.model.addons import FINALIZER, UNMANAGED
 from hookrunner.model.events import ObjectSeen, Report, Synced
 from hookrunner.model.releases import Head, KeptObject, Predecessor, ReleaseOptions, ServiceAccount
 from hookrunner.model.resources import key_of
@@ -89,6 +89,15 @@ async def test_finalizer_is_added_to_what_a_watch_has_shown() -> None:
     del api.metadata["finalizers"]  # it is not read
     await FinalizerSetter(api).set(ADDON, shown)
     assert api.writes == [["other/one", FINALIZER]]
+
+
+async def test_instance_that_was_abandoned_meanwhile_gets_no_finalizer() -> None:
+    """Its watch is late: no one would remove the finalizer again."""
+    api = server()
+    api.metadata["annotations"] = {UNMANAGED: "true"}
+    with pytest.raises(KubeError, match="has the annotation hookrunner"):
+        await FinalizerSetter(api).set(ADDON, instance(resourceVersion="6"))
+    assert api.writes == []
 
 
 async def test_finalizers_of_many_instances_are_added_a_few_at_a_time() -> None:
