@@ -1,4 +1,5 @@
-"""Puts back the faults of `unnoticed_mutations.py`, one at a time, and shows that the quick tests catch each.
+"""Puts back faults that no test had noticed, or only a story (`unnoticed_mutations.json`: of each the file, the text in
+it, what replaces it, the tests that notice), one at a time, and shows that the quick tests catch each.
 
     python -m tests.mutation_runner [NUMBER …]
 
@@ -7,6 +8,7 @@ too, the row says MISSED, and the exit code is 1. A test that catches must pass 
 text or tests have moved are named before anything runs, and by `tests/test_mutation_runner.py`.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -14,8 +16,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
-
-from tests.unnoticed_mutations import UNNOTICED_MUTATIONS
 
 ROOT = Path(__file__).parents[1]
 QUICK = ("--hypothesis-profile=quick", "-m", "not cluster and not story and not slow and not nightly and not soak")
@@ -30,7 +30,8 @@ class Mutation(NamedTuple):
     tests: str
 
 
-MUTATIONS = tuple(Mutation(*row) for row in UNNOTICED_MUTATIONS)
+ROWS = Path(__file__).with_name("unnoticed_mutations.json")
+MUTATIONS = tuple(Mutation(*row) for row in json.loads(ROWS.read_text()))
 
 
 def stale(root: Path, mutations: Sequence[Mutation]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The rows of `unnoticed_mutations.py` fit the code; `mutation_runner.py` shows whether tests catch them.
+"""The rows of `unnoticed_mutations.json` fit the code; `mutation_runner.py` shows whether tests catch them.
 
 Level: pure."""
 
