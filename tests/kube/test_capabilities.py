@@ -16,7 +16,7 @@ from hookrunner.model.events import Report, WatchRestored
 from hookrunner.model.resources import Selection
 from hookrunner.settings import KubeSettings
 from kubesandbox.faults import Fault
-from tests.fakes.cluster import FakeCluster, settle
+from tests.fakes.cluster import FakeCluster, until
 from tests.fakes.objects import definition
 from tests.kube.server import api_server
 
@@ -69,7 +69,7 @@ async def test_upgrade_of_the_cluster_is_noticed_when_its_api_server_is_back() -
         known = ClusterCapabilities(client, cluster)
         before = await known.get()
         following = asyncio.ensure_future(known.follow(0))
-        await settle()
+        await until(lambda: cluster.open_watches > 0)
         cluster.tell(WatchRestored())
         await asyncio.sleep(10)
         assert api.requests[-1].path == "/version", "nothing else is asked while the version is the same"
