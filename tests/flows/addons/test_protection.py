@@ -118,12 +118,12 @@ async def others_are_not(there: ClusterWorld) -> None:
         ("system:serviceaccount:kube-system:namespace-controller", *accounts),
     ):
         assert await refusal(there, allowed, LABELLED) == ""
-    for replicas in (3, 2):
-        assert await refusal(there, JANE, {"spec": {"replicas": replicas}}, f"{DEPLOYMENT}/scale") == ""
-    assert await refusal(there, JANE, {"status": {"conditions": []}}, f"{DEPLOYMENT}/status") == ""
     pods = f"{CORE}/pods"
     name = (await there.read(f"{pods}?labelSelector=k8s-app%3Dkube-dns"))["items"][0]["metadata"]["name"]
     assert await refusal(there, JANE, None, f"{pods}/{name}") == ""
+    for replicas in (3, 2):
+        assert await refusal(there, JANE, {"spec": {"replicas": replicas}}, f"{DEPLOYMENT}/scale") == ""
+    assert await refusal(there, JANE, {"status": {"conditions": []}}, f"{DEPLOYMENT}/status") == ""
     await there.world.ask("POST", f"{CORE}/configmaps", {"metadata": {"name": "mine"}})
     assert await refusal(there, JANE, None, f"{CORE}/configmaps/mine") == ""
 
