@@ -53,14 +53,15 @@ async def test_eight_addons_come_up_together(eight: ClusterWorld) -> None:
     await there.until(lambda: phases(there), DONE, "the phases")
     await there.until(lambda: troubled(there), {"metricsservers.addons.x-k8s.io": ["APIService"]}, "the errors")
     await there.until(lambda: health(there), HEALTH, "the list of addons", longest=1.0)
-    order = [entry["unit"] for entry in there.world.operator.logs() if entry["msg"] == "release rolled out"]
-    assert order.index(unit("coredns")) < order.index(unit("nodelocaldns")), "which requires the other's Service"
+    assert await version(there, "services/kube-dns") < await version(there, "serviceaccounts/node-local-dns"), (
+        "nodelocaldns requires the Service of coredns"
+    )
     await there.until(lambda: is_quiet(there), True, "no writes")
 
 
-def unit(addon: str) -> str:
-    """The unit of its instance."""
-    return f"{addon}.kube-system.default"
+async def version(there: ClusterWorld, path: str) -> int:
+    """When an object that nobody changes was created, before or after another one."""
+    return int((await there.read(f"/api/v1/namespaces/kube-system/{path}"))["metadata"]["resourceVersion"])
 
 
 async def troubled(there: ClusterWorld) -> dict[str, list[str]]:
