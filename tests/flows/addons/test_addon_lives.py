@@ -66,11 +66,10 @@ class Life:
         return self.namespace if self.namespace != "kube-system" else ""
 
 
-def load_lives() -> list[Life]:
-    return [Life(addon, **row) for addon, row in yaml.safe_load(FILE.read_text()).items()]
+LIVES = [Life(addon, **row) for addon, row in yaml.safe_load(FILE.read_text()).items()]
 
 
-@pytest.fixture(params=load_lives(), ids=lambda life: str(life.addon))
+@pytest.fixture(params=LIVES, ids=lambda life: str(life.addon))
 def life(request: pytest.FixtureRequest) -> Life:
     """One addon's."""
     found: Life = request.param
