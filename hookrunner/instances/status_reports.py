@@ -187,17 +187,25 @@ def _installed(live: LiveUnit, status: JSON, now: float) -> Installed | None:
         return _installed_before(status, unit)
     if head is None:
         return None
-    known = status if status.get("revision") == head.revision else {}
-    digest, channel = str(known.get("digest") or ""), str(known.get("channel") or "") or _channel_of(head, prepared)
-    started = _started(status, head.revision, now)
-    pinned, serial, commit = head.note == PINNED, int(known.get("serial") or 0), str(known.get("commit") or "")
+    known = _choice_of(head, prepared) | (status if status.get("revision") == head.revision else {})
+    digest, channel, commit = (str(known.get(key) or "") for key in ("digest", "channel", "commit"))
+    started, pinned, serial = _started(status, head.revision, now), head.note == PINNED, int(known.get("serial") or 0)
     return Installed(head.version, digest, unit, head.revision, started, channel, pinned, serial, commit)
 
 
-def _channel_of(head: Head, prepared: PreparedBuild | None) -> str:
-    """The channel that led to a version, before the first status has it: the last run has asked it."""
-    is_same = prepared and prepared.chosen.version.version == head.version and not head.note
-    return prepared.chosen.version.channel if prepared and is_same else ""
+def _choice_of(head: Head, prepared: PreparedBuild | None) -> JSON:
+    """What led to a version, as the first status of its revision would have it: the last run has chosen it. Without the
+    digest the package could not be read from the cache while its source is down."""
+    if not prepared or prepared.chosen.version.version != head.version or head.note:
+        return {}
+    chosen = prepared.chosen
+    version = chosen.version
+    return {
+        "digest": chosen.package.digest,
+        "channel": version.channel,
+        "commit": chosen.commit,
+        "serial": version.serial,
+    }
 
 
 def _installed_before(status: JSON, unit: str) -> Installed | None:

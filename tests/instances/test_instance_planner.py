@@ -324,13 +324,17 @@ async def test_patched_objects_are_given_to_the_writer_as_they_were_before(world
     assert "more" not in unpatched["", "ConfigMap", "default", "a"].get("data", {})
 
 
-async def test_channel_of_what_was_just_installed_is_known_before_a_status(world: World) -> None:
+@each("before", [{}, {"revision": 1, "version": "1.0.0", "digest": "sha256:other", "channel": "other"}])
+async def test_choice_of_what_was_just_installed_is_known_before_a_status(world: World, before: JSON) -> None:
+    """Its status may be that of the revision before, as the next run begins before it is written."""
     live = world.live(instance())
     planned = await plan(live)
-    live.planner.installed = head(1, version=planned.version)
-    facts = facts_of(live, {}, 0.0)
-    assert facts.installed is not None
-    assert facts.installed.channel == "stable"
+    live.planner.installed = head(2, version=planned.version)
+    installed = facts_of(live, before, 0.0).installed
+    assert installed is not None
+    assert live.planner.prepared is not None
+    digest = live.planner.prepared.chosen.package.digest
+    assert (installed.channel, installed.digest) == ("stable", digest) != ("stable", "")
 
 
 @each(
