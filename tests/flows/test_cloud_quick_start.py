@@ -40,7 +40,7 @@ OWN_COMMANDS = [line.strip() for line in re.findall(r"^    (hookrunner [^#\n]*)"
 OWN_NODE = re.findall(r"```sh\n(.*?)```", OWN, re.DOTALL)
 OWN_EXPECTED = {
     "hookrunner new provider my-cloud": "cloud check ./my-cloud",
-    "hookrunner cloud check ./my-cloud --node worker-1": "my-cloud: 27 ok, 9 skipped",
+    "hookrunner cloud check ./my-cloud --node worker-1": "my-cloud: 27 ok, 10 skipped",
     "hookrunner cloud call ./my-cloud instances --node worker-1": '"providerID": "my-cloud://m-1"',
     "hookrunner cloud rbac | kubectl apply -f -": "clusterrole.rbac.authorization.k8s.io/hookrunner-cloud created",
     "hookrunner cloud start --cloud-provider ./my-cloud --node-delete-dry-run": "became leader",
