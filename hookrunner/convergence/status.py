@@ -250,8 +250,7 @@ def _row(state: ModuleState, refused: str, failing: str, more: StatusSources) ->
         state=state.decision.choice,
         by=state.decision.by,
         phase=state.phase if state.on or state.live else "",
-        # Until its first run is requested, everything is done that was requested.
-        ready=state.on and state.ready and state.last_success > 0 and not state.waits_for,
+        ready=state.on and state.complete and not state.waits_for,
         reason=bad or pinned(state) or good,
         revision=state.release.revision,
         since=state.since,

@@ -32,7 +32,16 @@ from hookrunner.kube import refusals, writes
 from hookrunner.kube.back_off import retry_forever
 from hookrunner.kube.client import Client
 from hookrunner.kube.writes import ObjectRef
-from hookrunner.model.addons import ADDON_LABEL, FINALIZER, ORPHAN, UNMANAGED, Addon, Instance, reference_of
+from hookrunner.model.addons import (
+    ADDON_LABEL,
+    FINALIZER,
+    ORPHAN,
+    UNMANAGED,
+    Addon,
+    Instance,
+    is_left_alone,
+    reference_of,
+)
 from hookrunner.model.releases import (
     NEVER_PRUNED,
     Head,
@@ -66,15 +75,15 @@ class FinalizerSetter:
     async def set(self, addon: Addon, instance: Instance) -> None:
         """Set it, unless it is set. Raises KubeError, also for an instance that is not managed any more, which a watch
         may show late: no one would remove its finalizer. NotFound if the object is gone."""
-        change = _finalizers_by(lambda names: [*dict.fromkeys((*names, FINALIZER))])
+        add = _finalizers_by(lambda names: [*dict.fromkeys((*names, FINALIZER))])
 
-        def change_managed(metadata: JSON) -> JSON | None:
-            if (metadata.get("annotations") or {}).get(UNMANAGED) == "true":
+        def change(metadata: JSON) -> JSON | None:
+            if is_left_alone(metadata):
                 raise KubeError(f"{instance.unit}: it has the annotation {UNMANAGED} now")
-            return change(metadata)
+            return add(metadata)
 
         async with self._turn:
-            await _patch(self._client, addon, instance, change_managed, instance.document["metadata"])
+            await _patch(self._client, addon, instance, change, instance.document["metadata"])
 
 
 async def remove_finalizer(client: Client, addon: Addon, instance: Instance) -> None:

@@ -159,7 +159,7 @@ def _is_undecided(live: LiveUnit) -> bool:
 def _is_at_rest(live: LiveUnit) -> bool:
     """Has a run ended that began with the present spec? An edit asks for its run a moment later."""
     state = live.state
-    has_ended = state.set_aside or (state.ready and state.last_success > 0)
+    has_ended = state.set_aside or state.complete
     return has_ended and live.planner.tried == live.instance.generation
 
 

@@ -332,7 +332,12 @@ class Instance:
     @property
     def is_unmanaged(self) -> bool:
         """Has its user asked to leave it alone?"""
-        return self.annotations.get(UNMANAGED) == "true"
+        return is_left_alone(self.document["metadata"])
+
+
+def is_left_alone(metadata: JSON) -> bool:
+    """Has the user of an instance with this metadata asked to leave it alone?"""
+    return (metadata.get("annotations") or {}).get(UNMANAGED) == "true"
 
 
 _KEPT, _DIGITS = 42, 10

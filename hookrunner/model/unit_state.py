@@ -122,6 +122,11 @@ class UnitState:
         return self._done == self._requested and not self._error
 
     @property
+    def complete(self) -> bool:
+        """The same, after a run: before the first request there is nothing that was requested."""
+        return self.ready and self.last_success > 0
+
+    @property
     def parked(self) -> bool:
         """Has its last attempt failed?"""
         return bool(self._error)

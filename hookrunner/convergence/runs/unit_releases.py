@@ -77,15 +77,6 @@ _RETRIES = Pauses(1.0, 60.0)
 """Seconds until a record that could not be read is read again."""
 
 
-class _Settled(NamedTuple):
-    """A release at rest, with its objects unless they have to be read, and the options with which it was written."""
-
-    unit: Unit
-    head: Head
-    objects: tuple[JSON, ...] | None
-    options: ReleaseOptions
-
-
 class _Terms(NamedTuple):
     """With what a release at rest is watched. Its predecessor and its account may be others without another revision:
     they say which changes of its objects are drift, and who reads them."""
@@ -93,6 +84,15 @@ class _Terms(NamedTuple):
     head: Head
     predecessor: Predecessor | None
     account: ServiceAccount | None
+
+
+class _Settled(NamedTuple):
+    """A release at rest, with its objects unless they have to be read, and the options with which it was written."""
+
+    unit: Unit
+    terms: _Terms
+    objects: tuple[JSON, ...] | None
+    options: ReleaseOptions
 
 
 class DriftTracker:
@@ -113,7 +113,7 @@ class DriftTracker:
         terms = _Terms(head, options.predecessor, options.account)
         if self._terms.get(head.name) != terms:
             self._terms[head.name] = terms
-            self._settled.put(_Settled(unit, head, objects, options), unit.name)
+            self._settled.put(_Settled(unit, terms, objects, options), unit.name)
 
     def pause(self, identity: ReleaseId) -> None:
         """It is about to be written."""
@@ -146,7 +146,7 @@ class DriftTracker:
             for (unit, settled), objects in zip(waiting.items(), manifests, strict=True):
                 if objects is not None:
                     self._begin(settled, objects)
-                elif self._rests(settled):  # else it was written or deleted meanwhile
+                elif self._rests(settled):
                     unread[unit] = settled
             failures = failures + 1 if unread else 0
 
@@ -155,19 +155,18 @@ class DriftTracker:
         if settled.objects is not None:
             return settled.objects
         try:
-            return await self._releases.read_manifest(settled.head)
+            return await self._releases.read_manifest(settled.terms.head)
         except (KubeError, ReleaseFailed) as error:
             _log.debug("objects cannot be watched yet", **settled.unit.fields, error=error)
             return None
 
     def _rests(self, settled: _Settled) -> bool:
-        terms = self._terms.get(settled.unit.name)
-        return terms is not None and terms.head is settled.head
+        """Has it not been written, deleted or settled anew meanwhile?"""
+        return self._terms.get(settled.unit.name) is settled.terms
 
     def _begin(self, settled: _Settled, objects: tuple[JSON, ...]) -> None:
-        unit, head, options = settled.unit, settled.head, settled.options
-        if self._rests(settled):  # else it was written or deleted meanwhile
-            self._drift.track(_identity(head), objects, unit.drift, options)
+        if self._rests(settled):
+            self._drift.track(_identity(settled.terms.head), objects, settled.unit.drift, settled.options)
 
 
 _NO_MODULES = "there is no modules directory"

@@ -101,7 +101,7 @@ async def look_around(gates: InstanceGates, addon: Addon, served: Capabilities) 
 
 def required_module(state: ModuleState) -> RequiredModule:
     """A module as gates see it."""
-    return RequiredModule(state.ready and state.last_success > 0, state.module.traits.version)
+    return RequiredModule(state.complete, state.module.traits.version)
 
 
 def problem_of_object(obj: JSON) -> str:
