@@ -55,9 +55,8 @@ async def test_a_pod_on_a_node_goes_when_its_grace_is_over() -> None:
         place = Place("", "v1", "pods", "default")
         sandbox.api.create(pods, place, WriteParameters(), Body(POD | {"metadata": {"name": "a"}}))
         sandbox.api.delete(pods, replace(place, name="a"), DeleteParameters())
-        await asyncio.sleep(
-            15
-        )  # its end is a time of day in whole seconds, which goes on while the machine stands still
+        # Its end is a time of day in whole seconds, which goes on while the machine stands still.
+        await asyncio.sleep(15)
         assert sandbox.store.select("pods")
         await asyncio.sleep(6)
         assert sandbox.store.select("pods") == []

@@ -60,7 +60,7 @@ async def test_eight_addons_come_up_together(eight: ClusterWorld) -> None:
 
 
 async def version(there: ClusterWorld, path: str) -> int:
-    """When an object that nobody changes was created, before or after another one."""
+    """When an object that no one changes was created, before or after another one."""
     return int((await there.read(f"/api/v1/namespaces/kube-system/{path}"))["metadata"]["resourceVersion"])
 
 

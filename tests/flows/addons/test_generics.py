@@ -35,8 +35,7 @@ async def world(launcher: tuple[str, ...], request: pytest.FixtureRequest, tmp_p
 
 
 async def phase(world: World, path: str) -> str:
-    status: dict[str, Any] = (await world.ask("GET", path, None) or {}).get("status") or {}
-    return str(status.get("phase"))
+    return (await state(world, path))[0]
 
 
 async def state(world: World, path: str) -> tuple[str, str]:
